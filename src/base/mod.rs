@@ -1,0 +1,20 @@
+//! The ground everything stands on: ids, exact units, source spans, diagnostics as data, the one random source.
+//!
+//! It knows nothing about CUDA, scenarios or reports, and imports nothing of this crate.
+
+mod clone;
+mod diagnostic;
+mod ids;
+mod random;
+mod span;
+mod units;
+
+pub(crate) use clone::reuse_on_clone;
+pub use diagnostic::{Code, Diagnostic, Edit, Label, Severity};
+pub use ids::{
+    BufferId, DeviceId, EventId, ExpectId, HostId, KernelId, PoolId, SignalId, SnapshotId, StmtId, StreamId,
+};
+pub use index_vec::{Idx, IndexVec, index_vec};
+pub use random::{Draws, stable_hash};
+pub use span::{LineIndex, Span};
+pub use units::{Bytes, Nanos, ParseUnitError};

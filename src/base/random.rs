@@ -1,0 +1,82 @@
+//! The one source of randomness, and samplers that are frozen: the same key draws the same numbers in every version.
+//!
+//! The `rand` crate may change its distributions in a minor version, so none of them is used; only the cipher is.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// A sequence of draws, set by a seed and a stream number. Two streams of one seed are independent.
+#[derive(Clone, Debug)]
+pub struct Draws(ChaCha8Rng);
+
+impl Draws {
+    /// The sequence of `stream` under `seed`.
+    pub fn new(seed: u64, stream: u64) -> Self {
+        let mut cipher = ChaCha8Rng::seed_from_u64(seed);
+        cipher.set_stream(stream);
+        Self(cipher)
+    }
+
+    /// A number of `low..=high`, each with the same probability. The bounds may be given in either order.
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+        let (low, high) = (low.min(high), low.max(high));
+        match (high - low).checked_add(1) {
+            Some(count) => low + self.below(count),
+            None => self.0.next_u64(),
+        }
+    }
+
+    /// A number below `count`, without bias: a multiply-and-shift with rejection. `count` must not be 0.
+    pub fn below(&mut self, count: u64) -> u64 {
+        assert!(count > 0, "a draw below 0 has no outcome");
+        let reject_below = count.wrapping_neg() % count;
+        loop {
+            let wide = u128::from(self.0.next_u64()) * u128::from(count);
+            if wide as u64 >= reject_below {
+                return (wide >> 64) as u64;
+            }
+        }
+    }
+}
+
+/// A 64-bit hash of parts of text that never changes (FNV-1a, with a mark between the parts).
+pub fn stable_hash(parts: &[&str]) -> u64 {
+    let bytes = parts.iter().flat_map(|part| part.bytes().chain([0xff]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_are_frozen() {
+        let mut draws = Draws::new(0, 0);
+        let first: Vec<u64> = (0..4).map(|_| draws.between(5_000, 20_000)).collect();
+        assert_eq!(first, GOLDEN);
+    }
+
+    /// Recorded once; a change of these numbers breaks every printed seed.
+    const GOLDEN: [u64; 4] = [15_636, 11_989, 15_487, 5_902];
+
+    #[test]
+    fn bounds_are_reached_and_kept() {
+        let mut draws = Draws::new(7, 1);
+        let mut seen = [0u32; 5];
+        for _ in 0..1_000 {
+            seen[draws.between(10, 14) as usize - 10] += 1;
+        }
+        assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
+        assert_eq!(draws.between(3, 3), 3);
+        draws.between(0, u64::MAX);
+    }
+
+    #[test]
+    fn streams_differ() {
+        let draw = |seed, stream| Draws::new(seed, stream).between(0, u64::MAX);
+        assert_ne!(draw(1, 1), draw(1, 2));
+        assert_ne!(draw(1, 1), draw(2, 1));
+    }
+}

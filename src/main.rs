@@ -1,0 +1,3 @@
+//! The `millpond` command.
+
+fn main() {}

@@ -1,0 +1,317 @@
+//! The calls of a host thread, and their answers.
+
+use super::{AllocId, Decision, Placement, Ticket};
+use crate::base::{
+    Bytes, DeviceId, EventId, ExpectId, KernelId, Nanos, PoolId, SignalId, SnapshotId, StreamId,
+};
+use smallvec::SmallVec;
+use std::fmt;
+
+/// One call of one host thread.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    /// `cudaMallocFromPoolAsync`; `size` as asked for.
+    Alloc {
+        /// The stream in whose order the memory becomes available.
+        stream: StreamId,
+        /// The pool that serves it.
+        pool: PoolId,
+        /// The size asked for.
+        size: Bytes,
+    },
+    /// `cudaFreeAsync`.
+    Free {
+        /// The stream in whose order the memory is given back.
+        stream: StreamId,
+        /// What is freed.
+        alloc: AllocId,
+    },
+    /// A kernel launch.
+    Launch {
+        /// The stream it runs in.
+        stream: StreamId,
+        /// Which kernel.
+        kernel: KernelId,
+        /// How long it runs.
+        takes: Takes,
+        /// The memory it touches.
+        uses: SmallVec<[Use; 3]>,
+    },
+    /// `cudaEventRecord`.
+    Record {
+        /// The stream whose content is captured.
+        stream: StreamId,
+        /// The event that captures it.
+        event: EventId,
+    },
+    /// `cudaStreamWaitEvent`: binds the record that is latest at the call.
+    Wait {
+        /// The stream that waits.
+        stream: StreamId,
+        /// The event it waits for.
+        event: EventId,
+    },
+    /// `cudaStreamSynchronize`, `cudaEventSynchronize`, `cudaDeviceSynchronize`.
+    Sync(Target),
+    /// The host does something else for a while.
+    Sleep(Nanos),
+    /// `cudaMemPoolTrimTo`.
+    Trim {
+        /// Which pool.
+        pool: PoolId,
+        /// At least so much stays reserved.
+        keep: Bytes,
+    },
+    /// `cudaMemPoolSetAttribute`.
+    Set {
+        /// Which pool.
+        pool: PoolId,
+        /// Which attribute.
+        attribute: Attribute,
+        /// Its new value: bytes, or 0 and 1 for a reuse policy.
+        value: u64,
+    },
+    /// `cudaMemPoolGetAttribute`, and the figures that only a simulation can give.
+    Read {
+        /// Which pool.
+        pool: PoolId,
+        /// What to read.
+        figure: Figure,
+    },
+    /// The host ends the kernels that run until this signal; a signal stays given.
+    Signal(SignalId),
+    /// An expectation about the state at this point. The engine passes it on and never reads it.
+    Expect {
+        /// Which expectation.
+        expect: ExpectId,
+        /// What it is about, as known here.
+        operands: Operands,
+    },
+    /// The state of all pools at this point is to be recorded.
+    Snapshot(SnapshotId),
+}
+
+/// What a synchronise waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// All operations of a stream.
+    Stream(StreamId),
+    /// What the event captured last.
+    Event(EventId),
+    /// All operations of all streams of a device.
+    Device(DeviceId),
+}
+
+/// How long an operation runs once it has started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// A duration drawn by this law.
+    For(Law),
+    /// Until the host gives a signal.
+    Until(SignalId),
+}
+
+/// The law of a duration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    /// Always the same; draws nothing.
+    Constant(Nanos),
+    /// Every whole nanosecond of the range, with the same probability.
+    Uniform {
+        /// The shortest.
+        low: Nanos,
+        /// The longest.
+        high: Nanos,
+    },
+}
+
+/// How an operation touches memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Access {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+    /// It does both.
+    ReadWrite,
+}
+
+/// One buffer that an operation touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// The buffer.
+    pub alloc: AllocId,
+    /// How.
+    pub access: Access,
+}
+
+/// The attributes of a pool (`cudaMemPoolAttr`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Attribute {
+    /// `cudaMemPoolReuseFollowEventDependencies`
+    FollowEvent,
+    /// `cudaMemPoolReuseAllowOpportunistic`
+    Opportunistic,
+    /// `cudaMemPoolReuseAllowInternalDependencies`
+    Internal,
+    /// `cudaMemPoolAttrReleaseThreshold`
+    ReleaseThreshold,
+    /// `cudaMemPoolAttrReservedMemCurrent`
+    Reserved,
+    /// `cudaMemPoolAttrReservedMemHigh`
+    ReservedHigh,
+    /// `cudaMemPoolAttrUsedMemCurrent`
+    Used,
+    /// `cudaMemPoolAttrUsedMemHigh`
+    UsedHigh,
+}
+
+/// A figure of a pool that a program can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Figure {
+    /// An attribute that CUDA has too.
+    Attribute(Attribute),
+    /// Bytes lost to rounding in live allocations.
+    Padding,
+    /// Bytes freed, but not yet observed by a host synchronisation.
+    Pending,
+    /// Bytes whose free is observed: reusable by every stream.
+    Cached,
+    /// Bytes mapped and not handed out since.
+    Unused,
+}
+
+impl Figure {
+    /// Every figure, in the order of reports.
+    pub const ALL: [Figure; 12] = [
+        Figure::Attribute(Attribute::FollowEvent),
+        Figure::Attribute(Attribute::Opportunistic),
+        Figure::Attribute(Attribute::Internal),
+        Figure::Attribute(Attribute::ReleaseThreshold),
+        Figure::Attribute(Attribute::Reserved),
+        Figure::Attribute(Attribute::ReservedHigh),
+        Figure::Attribute(Attribute::Used),
+        Figure::Attribute(Attribute::UsedHigh),
+        Figure::Padding,
+        Figure::Pending,
+        Figure::Cached,
+        Figure::Unused,
+    ];
+
+    /// The word of the language and of every report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Figure::Attribute(Attribute::FollowEvent) => "follow_event",
+            Figure::Attribute(Attribute::Opportunistic) => "opportunistic",
+            Figure::Attribute(Attribute::Internal) => "internal",
+            Figure::Attribute(Attribute::ReleaseThreshold) => "release_threshold",
+            Figure::Attribute(Attribute::Reserved) => "reserved",
+            Figure::Attribute(Attribute::ReservedHigh) => "reserved_high",
+            Figure::Attribute(Attribute::Used) => "used",
+            Figure::Attribute(Attribute::UsedHigh) => "used_high",
+            Figure::Padding => "padding",
+            Figure::Pending => "pending",
+            Figure::Cached => "cached",
+            Figure::Unused => "unused",
+        }
+    }
+
+    /// Whether the figure is a switch (0 or 1) rather than bytes.
+    pub const fn is_switch(self) -> bool {
+        matches!(
+            self,
+            Figure::Attribute(Attribute::FollowEvent | Attribute::Opportunistic | Attribute::Internal)
+        )
+    }
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+}
+
+impl Comparison {
+    /// Whether `left` stands in this relation to `right`.
+    pub fn holds(self, left: i128, right: i128) -> bool {
+        match self {
+            Comparison::Equal => left == right,
+            Comparison::NotEqual => left != right,
+            Comparison::Less => left < right,
+            Comparison::LessEqual => left <= right,
+            Comparison::Greater => left > right,
+            Comparison::GreaterEqual => left >= right,
+        }
+    }
+}
+
+/// What an expectation is about, as known where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operands {
+    /// Two values: bytes, counts, nanoseconds, or 0 and 1 for switches.
+    Values {
+        /// The left one.
+        left: i128,
+        /// The right one.
+        right: i128,
+    },
+    /// The later and the earlier of two named allocations. `None`: it does not exist, since its allocation failed.
+    Placements {
+        /// The one that the expectation is about.
+        subject: Option<Box<Placement>>,
+        /// The one it is compared with.
+        object: Option<Box<Placement>>,
+    },
+}
+
+/// The answer to a call that succeeded.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// Nothing to say.
+    Done,
+    /// An allocation was placed.
+    Allocated(Decision),
+    /// A free was submitted; `None` for the null pointer.
+    Freed(Option<Ticket>),
+    /// What was read.
+    Value(u64),
+}
+
+/// Why a call failed. The names are CUDA's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Failure {
+    /// `cudaErrorMemoryAllocation`
+    OutOfMemory,
+    /// `cudaErrorInvalidValue`
+    InvalidValue,
+}
+
+impl Failure {
+    /// Every failure.
+    pub const ALL: [Failure; 2] = [Failure::OutOfMemory, Failure::InvalidValue];
+
+    /// The word of the language and of every report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Failure::OutOfMemory => "out_of_memory",
+            Failure::InvalidValue => "invalid_value",
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,117 @@
+//! What happened, one event at a time. Events borrow: who wants to keep one copies what it needs.
+
+use super::{Call, Cut, Decision, Failure, Ledger, Operands, PoolPicture, PoolState, Refusals, Ticket};
+use crate::base::{BufferId, Bytes, ExpectId, HostId, Nanos, PoolId, SignalId, SnapshotId, StmtId};
+
+/// One event of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'a> {
+    /// When, in virtual time.
+    pub at: Nanos,
+    /// The host thread whose call it belongs to.
+    pub host: HostId,
+    /// The statement it belongs to.
+    pub stmt: StmtId,
+    /// The operation it is about, if it is about one.
+    pub ticket: Option<Ticket>,
+    /// What happened.
+    pub kind: Kind<'a>,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind<'a> {
+    /// A host call was made. A call that blocks is told once, when it is made.
+    Call(&'a Call),
+    /// The call put its operation into a stream.
+    Submitted,
+    /// That operation will wait for another one across streams.
+    Waits {
+        /// The other one.
+        on: Ticket,
+        /// By what.
+        cause: Cause,
+    },
+    /// The device started the operation.
+    Start,
+    /// The device completed the operation.
+    End,
+    /// The allocator placed an allocation.
+    Decided(&'a Decision),
+    /// Why the classes before could not serve it; precedes `Decided` or `Failed`.
+    Refused(&'a Refusals),
+    /// The call failed and changed nothing.
+    Failed(Failure),
+    /// An allocation failed; so its pool's bytes were spread, with what the device has left for it.
+    Account {
+        /// The pool.
+        pool: PoolId,
+        /// Its bytes.
+        ledger: Ledger,
+        /// What the other pools of the device have reserved.
+        other_pools: Bytes,
+        /// What neither device nor maximum size forbids the pool to map.
+        room: Bytes,
+    },
+    /// A blocked call returned: everything in the cut is proven complete to the host.
+    Synchronised {
+        /// What the host has observed by now.
+        observed: &'a Cut,
+    },
+    /// Physical memory went back to the device.
+    Released {
+        /// From this pool.
+        pool: PoolId,
+        /// So much.
+        bytes: Bytes,
+    },
+    /// The figures of a pool after a call that changed them.
+    State {
+        /// The pool.
+        pool: PoolId,
+        /// Its figures.
+        state: &'a PoolState,
+    },
+    /// A figure was read.
+    Value(u64),
+    /// An expectation was reached.
+    Expect {
+        /// Which one.
+        expect: ExpectId,
+        /// What it is about.
+        operands: &'a Operands,
+    },
+    /// A `snapshot` statement was reached.
+    Snapshot {
+        /// Which one.
+        snapshot: SnapshotId,
+        /// All pools, in order of their ids.
+        pools: &'a [PoolPicture],
+    },
+    /// The statement was skipped, since the allocation of this buffer had failed.
+    Skipped(BufferId),
+    /// Nothing can advance any more: each waits for the next, the last for the first.
+    Deadlock(&'a [Waiter]),
+}
+
+/// By what an operation waits for one of another stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// An event wait.
+    Event,
+    /// The legacy default stream.
+    Legacy,
+    /// The allocator (class `internal`).
+    Allocator,
+}
+
+/// A member of a wait-for cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Waiter {
+    /// A host thread in a blocking call.
+    Host(HostId),
+    /// An operation that has not completed.
+    Operation(Ticket),
+    /// A signal that was not given.
+    Signal(SignalId),
+}

@@ -1,0 +1,23 @@
+//! The words that model, engine, oracle and report share: calls, decisions, events, states, sinks.
+//!
+//! Plain data with ids in it. No names, no source lines, no behaviour beyond small arithmetic.
+
+mod call;
+mod cut;
+mod decision;
+mod event;
+mod setup;
+mod sink;
+mod state;
+
+pub use call::{
+    Access, Attribute, Call, Comparison, Failure, Figure, Law, Operands, Reply, Takes, Target, Use,
+};
+pub use cut::{Cut, Ticket, join};
+pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refusal, Refusals};
+pub use event::{Cause, Event, Kind, Waiter};
+pub use setup::{
+    Attributes, DeviceSetup, HostCosts, PoolSetup, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup,
+};
+pub use sink::{Detail, Nothing, Sink};
+pub use state::{Block, BlockState, Ledger, PoolPicture, PoolState};

@@ -1,0 +1,126 @@
+//! The world before the first call: devices, pools, streams, and the numbers of the allocator that documents leave open.
+
+use crate::base::{Bytes, DeviceId, IndexVec, Nanos, PoolId, StreamId};
+
+/// Everything that exists before the first call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// The devices.
+    pub devices: IndexVec<DeviceId, DeviceSetup>,
+    /// The pools, default pools included.
+    pub pools: IndexVec<PoolId, PoolSetup>,
+    /// The streams that the program uses.
+    pub streams: IndexVec<StreamId, StreamSetup>,
+    /// How many events there are.
+    pub events: usize,
+    /// How many signals there are.
+    pub signals: usize,
+    /// The numbers and choices that documents leave open.
+    pub rules: Rules,
+    /// What calls cost the host.
+    pub host: HostCosts,
+}
+
+/// A device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceSetup {
+    /// Its physical memory, shared by all its pools.
+    pub memory: Bytes,
+}
+
+/// A memory pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolSetup {
+    /// The device that its memory is on.
+    pub device: DeviceId,
+    /// Its writable attributes.
+    pub attributes: Attributes,
+    /// `cudaMemPoolProps::maxSize`; `None`: no limit but the device. Rounded up to the granule.
+    pub max_size: Option<Bytes>,
+}
+
+/// The writable attributes of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    /// Above so many reserved bytes, a synchronise gives idle chunks back.
+    pub release_threshold: Bytes,
+    /// The reuse policies that are on.
+    pub reuse: Reuse,
+}
+
+impl Default for Attributes {
+    /// CUDA's defaults: threshold 0, all policies on (CUDA driver API, `CUmemPool_attribute`).
+    fn default() -> Self {
+        Self {
+            release_threshold: Bytes::ZERO,
+            reuse: Reuse { follow_event: true, opportunistic: true, internal: true },
+        }
+    }
+}
+
+/// Which reuse policies are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reuse {
+    /// Memory whose free the allocating stream is ordered after.
+    pub follow_event: bool,
+    /// Memory whose free has completed.
+    pub opportunistic: bool,
+    /// Memory for which the allocator inserts a wait.
+    pub internal: bool,
+}
+
+/// A stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamSetup {
+    /// The device it belongs to.
+    pub device: DeviceId,
+    /// How it stands to the legacy default stream.
+    pub kind: StreamKind,
+}
+
+/// How a stream stands to the legacy default stream of its device
+/// (CUDA driver API, "Stream synchronization behavior").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamKind {
+    /// Synchronises with the legacy default stream, in both directions.
+    Blocking,
+    /// Does not.
+    NonBlocking,
+    /// The legacy default stream itself.
+    Legacy,
+    /// The per-thread default stream: a blocking stream.
+    PerThread,
+}
+
+/// The numbers and choices of the `cuda` model that documents leave open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Allocations are rounded up to this, and start at a multiple of it.
+    pub alignment: Bytes,
+    /// Pools grow in chunks of this size.
+    pub growth: Bytes,
+    /// Where a whole chunk does not fit any more, in steps of this size.
+    pub granule: Bytes,
+    /// Whether idle chunks make room for a growth.
+    pub remap: Remap,
+    /// Whether a synchronise of the legacy default stream gives memory back.
+    pub legacy_sync_releases: bool,
+}
+
+/// Whether a pool gives idle chunks back to make room for its own growth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remap {
+    /// Never.
+    Off,
+    /// Chunks that hold no live and no pending byte.
+    Idle,
+}
+
+/// What calls cost the host, in virtual time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostCosts {
+    /// Each call that submits an operation.
+    pub submit: Nanos,
+    /// Each other call.
+    pub call: Nanos,
+}

@@ -1,0 +1,90 @@
+//! The state of a pool as figures, and as a list of its blocks.
+
+use super::{AllocId, Attributes, Ticket};
+use crate::base::{Bytes, PoolId};
+
+/// The figures of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolState {
+    /// Physical bytes held.
+    pub reserved: Bytes,
+    /// The most that `reserved` was since it was reset.
+    pub reserved_high: Bytes,
+    /// Bytes handed out, as asked for.
+    pub used: Bytes,
+    /// The most that `used` was since it was reset.
+    pub used_high: Bytes,
+    /// Where the reserved bytes are.
+    pub ledger: Ledger,
+    /// The writable attributes.
+    pub attributes: Attributes,
+}
+
+/// Where the bytes of a pool are. `live + padding + pending + cached + unused == reserved`, always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// Handed out, as asked for.
+    pub live: Bytes,
+    /// Handed out beyond that, by rounding.
+    pub padding: Bytes,
+    /// Freed, but no host synchronisation has observed it.
+    pub pending: Bytes,
+    /// Freed and observed.
+    pub cached: Bytes,
+    /// Mapped, and not handed out since.
+    pub unused: Bytes,
+}
+
+impl Ledger {
+    /// The sum, which is what the pool has reserved.
+    pub fn total(self) -> u64 {
+        self.live.0 + self.padding.0 + self.pending.0 + self.cached.0 + self.unused.0
+    }
+}
+
+/// A pool with its blocks, by address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolPicture {
+    /// Which pool.
+    pub pool: PoolId,
+    /// Its figures.
+    pub state: PoolState,
+    /// Of the cached and unused bytes, those outside the largest range of such bytes.
+    pub fragmented: Bytes,
+    /// All its mapped bytes.
+    pub blocks: Vec<Block>,
+}
+
+/// A range of a pool's mapped bytes in one state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The first address.
+    pub start: u64,
+    /// How many bytes.
+    pub size: Bytes,
+    /// What they are.
+    pub state: BlockState,
+}
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockState {
+    /// Handed out.
+    Live {
+        /// To this allocation.
+        alloc: AllocId,
+        /// As asked for.
+        requested: Bytes,
+    },
+    /// Freed.
+    Freed {
+        /// The allocation that had it last.
+        alloc: AllocId,
+        /// Its free.
+        at: Ticket,
+        /// Whether a host synchronisation has proven the free complete.
+        observed: bool,
+    },
+    /// Mapped, and not handed out since.
+    Unused,
+}
