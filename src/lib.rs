@@ -1,5 +1,6 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
 pub mod base;
+pub mod order;
 pub mod scenario;
 pub mod trace;
