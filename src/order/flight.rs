@@ -63,6 +63,10 @@ impl Flight {
         }
     }
 
+    pub(super) fn is_complete(&self, cut: &[u32]) -> bool {
+        self.queues.iter().zip(cut).all(|(queue, until)| queue.retired >= *until)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.len
     }

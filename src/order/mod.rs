@@ -146,6 +146,14 @@ impl Order {
         &self.view
     }
 
+    /// The same, beside what host synchronisation has proven complete.
+    pub fn ordered_and_observed(&mut self, host: HostId, stream: StreamId) -> (&Cut, &Cut) {
+        self.ordered(host, stream);
+        let lane = &self.lanes[stream.index()];
+        let ordered = if self.is_behind(lane, host) { &self.view } else { &lane.clock };
+        (ordered, &self.observed)
+    }
+
     /// Whether the clock of a lane may lack something that its next operation is ordered after.
     fn is_behind(&self, lane: &Lane, host: HostId) -> bool {
         let host = host.index();
@@ -305,6 +313,11 @@ impl Order {
     /// The head of a stream has completed. Streams whose head can start because of that are added to `ready`.
     pub fn retire(&mut self, stream: StreamId, ready: &mut Vec<StreamId>) -> (Ticket, Operation) {
         self.flight.retire(stream, ready)
+    }
+
+    /// Whether every operation in the cut has completed.
+    pub fn is_complete(&self, cut: &Cut) -> bool {
+        self.flight.is_complete(cut)
     }
 
     /// How many operations are in flight.

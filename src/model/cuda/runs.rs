@@ -55,7 +55,7 @@ impl Runs {
     /// Whether a run whose bound on the latest free is not exact has no free later than `until` after all.
     fn is_within(&self, tiles: &Tiles, head: TileId, until: u32) -> bool {
         let Tag { key, exact, .. } = self.tags[head as usize];
-        let mut members = tiles.walk(head).map(|id| self.tags[id as usize]).take_while(|tag| tag.key == key);
+        let mut members = tiles.walk(head).map_while(|id| self.member(id, key));
         !exact && members.all(|tag| tag.seq <= until)
     }
 

@@ -74,11 +74,6 @@ impl Shelf {
         first.iter().chain(rest.iter().flat_map(|bucket| self.bucket(*bucket)))
     }
 
-    /// The largest entry.
-    pub(super) fn last(&self) -> Option<&Entry> {
-        self.order.last().and_then(|bucket| self.bucket(*bucket).last())
-    }
-
     pub(super) fn insert(&mut self, entry: Entry) {
         if self.order.is_empty() {
             let bucket = self.new_bucket();
@@ -176,7 +171,6 @@ mod tests {
                 let size = draws.between(0, 42);
                 copy.clone_from(&shelf);
                 assert!(copy.from_size(size).map(Entry::key).eq(set.range((size, 0)..).copied()));
-                assert_eq!(copy.last().map(Entry::key), set.last().copied());
                 assert_eq!(copy.is_empty(), set.is_empty());
             }
         }

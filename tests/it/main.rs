@@ -1,0 +1,11 @@
+//! The integration tests, as one binary.
+
+mod naive;
+
+/// How many rounds a randomised test makes: a small budget by default, fifty times as many with `MILLPOND_FULL=1`.
+fn budget(small: u64) -> u64 {
+    match std::env::var_os("MILLPOND_FULL") {
+        Some(_) => small * 50,
+        None => small,
+    }
+}
