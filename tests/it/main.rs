@@ -1,5 +1,6 @@
 //! The integration tests, as one binary.
 
+mod machine;
 mod naive;
 
 /// How many rounds a randomised test makes: a small budget by default, fifty times as many with `MILLPOND_FULL=1`.
