@@ -5,8 +5,8 @@
 
 use super::runs::Runs;
 use super::shelf::{Entry, Shelf};
-use super::tiles::{NONE, State, Tile, TileId, Tiles, mix};
-use crate::base::{Bytes, DeviceId, reuse_on_clone};
+use super::tiles::{NONE, State, Tile, TileId, Tiles};
+use crate::base::{Bytes, DeviceId, mix, reuse_on_clone};
 use crate::trace::{AllocId, Attribute, Attributes, Cut, Failure, Ledger, PoolSetup, PoolState, Ticket};
 
 #[derive(Debug)]
@@ -294,7 +294,7 @@ impl Pool {
         size: u64,
         belongs: impl Fn(&Tile) -> bool + Copy,
     ) -> impl Iterator<Item = FreeRun> {
-        self.extents.shelf(0).from_size(size).flat_map(move |extent| {
+        self.extents.shelf(0).at_least(size).flat_map(move |extent| {
             let mut next = extent.head;
             let runs = std::iter::from_fn(move || {
                 let tile = |id: TileId| &self.tiles[id];
