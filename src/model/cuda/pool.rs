@@ -222,11 +222,13 @@ impl Pool {
     /// The frees that are not observed.
     pub(super) fn pending(&self, into: &mut Vec<Ticket>) {
         for list in &self.pending {
-            let tiles = std::iter::successors(Some(list.oldest), |id| Some(self.tiles[*id].newer));
-            into.extend(tiles.take_while(|id| *id != NONE).filter_map(|id| match self.tiles[id].state {
-                State::Freed { at, .. } => Some(at),
-                _ => None,
-            }));
+            let mut id = list.oldest;
+            while id != NONE {
+                if let State::Freed { at, .. } = self.tiles[id].state {
+                    into.push(at);
+                }
+                id = self.tiles[id].newer;
+            }
         }
     }
 
