@@ -43,6 +43,9 @@ fn idle_spans(pool: &Pool, rules: &Rules) -> Vec<Span> {
 /// The chunks that `pool` gives back so that at least `keep` bytes stay reserved.
 pub(super) fn above(pool: &Pool, rules: &Rules, keep: u64) -> Vec<Span> {
     let mut budget = pool.reserved.saturating_sub(keep);
+    if budget == 0 {
+        return Vec::new();
+    }
     choose(pool, rules, |chunk| {
         let goes = chunk <= budget;
         budget -= if goes { chunk } else { 0 };

@@ -211,11 +211,23 @@ impl Pool {
                 if at.seq > *until {
                     break;
                 }
-                self.lift(id);
                 self.unlink_pending(id, at);
-                self.tiles[id].state = State::Freed { alloc, at, whole, observed: true };
-                self.put(id);
+                self.mark_observed(id, State::Freed { alloc, at, whole, observed: true });
             }
+        }
+    }
+
+    /// A pending tile becomes an observed one. Its place on the indexes that do not care stays.
+    fn mark_observed(&mut self, id: TileId, state: State) {
+        self.digest = self.digest.wrapping_sub(self.tiles[id].digest());
+        self.tiles[id].state = state;
+        let tile = self.tiles[id];
+        self.digest = self.digest.wrapping_add(tile.digest());
+        self.ledger.pending.0 -= tile.size;
+        self.ledger.cached.0 += tile.size;
+        self.observed.insert(&self.tiles, id, 0, 0);
+        if let State::Freed { whole: true, .. } = state {
+            self.observed_blocks.insert(Entry { size: tile.size, start: tile.start, latest: 0, head: id });
         }
     }
 
