@@ -2,6 +2,7 @@
 
 mod machine;
 mod naive;
+mod order;
 mod tidy;
 
 /// How many rounds a randomised test makes: a small budget by default, fifty times as many with `MILLPOND_FULL=1`.
