@@ -210,10 +210,8 @@ impl<'p> Expectations<'p> {
             _ => None,
         });
         let never = self.expectations.iter_enumerated().filter(|(_, judged)| judged.times == 0);
-        let never = never.map(|(expect, _)| NotReached {
-            stmt: self.program.expects[expect].stmt,
-            expect: Some(expect),
-        });
+        let never = never
+            .map(|(expect, _)| NotReached { stmt: self.program.expects[expect].stmt, expect: Some(expect) });
         let uncalled = self.demanded.iter().filter(|(_, (calls, _))| *calls == 0);
         let uncalled = uncalled.map(|(stmt, _)| NotReached { stmt: *stmt, expect: None });
         let skipped = self.skipped.iter();
@@ -222,7 +220,11 @@ impl<'p> Expectations<'p> {
             missed: missed.collect(),
             not_reached: never.chain(uncalled).collect(),
             skipped: skipped
-                .map(|(stmt, (buffer, times))| SkippedStatement { stmt: *stmt, buffer: *buffer, times: *times })
+                .map(|(stmt, (buffer, times))| SkippedStatement {
+                    stmt: *stmt,
+                    buffer: *buffer,
+                    times: *times,
+                })
                 .collect(),
             expectations: self.expectations,
             snapshots: self.snapshots,
@@ -283,9 +285,7 @@ fn mismatch(demand: Demand, operands: &Operands) -> Option<Mismatch> {
         }
         (Demand::ServedBy(policy), Operands::Placements { subject, .. }) => match subject {
             None => Some(Mismatch::Absent { subject: true }),
-            Some(subject) => {
-                (subject.policy != Some(policy)).then_some(Mismatch::ServedBy(subject.policy))
-            }
+            Some(subject) => (subject.policy != Some(policy)).then_some(Mismatch::ServedBy(subject.policy)),
         },
         (_, Operands::Placements { subject, object }) => match (subject, object) {
             (None, _) => Some(Mismatch::Absent { subject: true }),
@@ -387,10 +387,7 @@ mod tests {
         let waits = |not| Demand::WaitsForFree { not };
         assert_eq!(judged(waits(false), Some(subject.clone()), object(3)), None);
         assert_eq!(judged(waits(true), Some(subject.clone()), object(4)), Some(Mismatch::Waits));
-        assert_eq!(
-            judged(waits(false), Some(subject), object(5)),
-            Some(Mismatch::NoWait { freed: true })
-        );
+        assert_eq!(judged(waits(false), Some(subject), object(5)), Some(Mismatch::NoWait { freed: true }));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! It remembers an allocation for as long as a byte of it was not handed out again, and nothing for longer.
 
-use crate::base::{BufferId, Nanos, StmtId, StreamId};
+use crate::base::{BufferId, StmtId, StreamId};
+use crate::oracle::Verdict;
 use crate::scenario::{Action, Chosen, Instruction, Program};
 use crate::trace::{AllocId, Call, Event, Kind, Range, Ticket};
 use std::collections::BTreeMap;
@@ -12,8 +13,6 @@ use std::collections::BTreeMap;
 pub(crate) struct Known {
     /// The statement that asked for it.
     pub(crate) stmt: StmtId,
-    /// The stream it was asked for on.
-    pub(crate) stream: StreamId,
     /// Its addresses.
     pub(crate) range: Range,
     /// Its name, once known.
@@ -29,10 +28,8 @@ pub(crate) struct Known {
 pub(crate) struct Freed {
     /// By this statement.
     pub(crate) stmt: StmtId,
-    /// On this stream.
-    pub(crate) stream: StreamId,
-    /// At this time.
-    pub(crate) at: Nanos,
+    /// Its place in its stream, once it has one.
+    pub(crate) ticket: Option<Ticket>,
 }
 
 /// The names of a run so far.
@@ -47,7 +44,6 @@ pub(crate) struct Book<'p> {
     known: BTreeMap<u32, Known>,
     /// The allocation that was placed last.
     latest: u32,
-    stream: Option<StreamId>,
     /// The free in progress; it counts once it did not fail.
     freeing: Option<(AllocId, Freed)>,
 }
@@ -65,7 +61,6 @@ impl<'p> Book<'p> {
             owners: BTreeMap::new(),
             known: BTreeMap::new(),
             latest: 0,
-            stream: None,
             freeing: None,
         }
     }
@@ -75,24 +70,23 @@ impl<'p> Book<'p> {
         match event.kind {
             Kind::Call(call) => {
                 self.settle();
-                match call {
-                    Call::Alloc { stream, .. } => self.stream = Some(*stream),
-                    Call::Free { stream, alloc } => {
-                        let freed = Freed { stmt: event.stmt, stream: *stream, at: event.at };
-                        self.freeing = Some((*alloc, freed));
-                    }
-                    _ => {}
+                if let Call::Free { alloc, .. } = call {
+                    let freed = Freed { stmt: event.stmt, ticket: event.ticket };
+                    self.freeing = Some((*alloc, freed));
                 }
             }
-            Kind::Submitted => self.settle(),
+            Kind::Submitted => {
+                if let Some((_, freed)) = &mut self.freeing {
+                    freed.ticket = freed.ticket.or(event.ticket);
+                }
+                self.settle();
+            }
             Kind::Failed(_) => self.freeing = None,
             Kind::Decided(decision) if decision.alloc != AllocId::NULL => {
                 self.latest = decision.alloc.serial;
                 let buffer = self.allocates.get(&event.stmt);
                 let buffer = buffer.filter(|chosen| chosen.index.is_none()).map(|chosen| chosen.base);
-                let Some(stream) = self.stream else { return };
-                let known =
-                    Known { stmt: event.stmt, stream, range: decision.range, buffer, freed: None, pieces: 0 };
+                let known = Known { stmt: event.stmt, range: decision.range, buffer, freed: None, pieces: 0 };
                 self.known.insert(self.latest, known);
                 self.claim(decision.range, self.latest);
             }
@@ -116,7 +110,8 @@ impl<'p> Book<'p> {
     /// Gives the bytes of a range to an allocation; forgets whoever has none left.
     fn claim(&mut self, range: Range, serial: u32) {
         let (start, end) = (range.start, range.end());
-        if let Some((before, (until, owner))) = self.owners.range(..start).next_back().map(|(at, own)| (*at, *own))
+        if let Some((before, (until, owner))) =
+            self.owners.range(..start).next_back().map(|(at, own)| (*at, *own))
             && until > start
         {
             self.owners.insert(before, (start, owner));
@@ -125,7 +120,9 @@ impl<'p> Book<'p> {
                 self.pieces(owner, 1);
             }
         }
-        while let Some((at, (until, owner))) = self.owners.range(start..end).next().map(|(at, own)| (*at, *own)) {
+        while let Some((at, (until, owner))) =
+            self.owners.range(start..end).next().map(|(at, own)| (*at, *own))
+        {
             self.owners.remove(&at);
             if until > end {
                 self.owners.insert(end, (until, owner));
@@ -165,6 +162,12 @@ impl<'p> Book<'p> {
         }
     }
 
+    /// The name of the allocation that was placed last, where it is known.
+    pub(crate) fn latest_name(&self) -> Option<String> {
+        let buffer = self.known.get(&self.latest)?.buffer?;
+        Some(self.program.names.buffers[buffer].clone())
+    }
+
     /// The name as the statement writes it: `x`, `block[i]`.
     pub(crate) fn asked_as(&self, stmt: StmtId) -> String {
         let text = &self.program.statements[stmt].text;
@@ -185,6 +188,11 @@ impl<'p> Book<'p> {
             Some((stream, rest)) if !stream.contains(' ') && !stream.contains('(') => rest.trim_start(),
             _ => text,
         }
+    }
+
+    /// Whether a statement was skipped.
+    pub(crate) fn skipped(&self, verdict: &Verdict, stmt: StmtId) -> bool {
+        verdict.skipped.iter().any(|skipped| skipped.stmt == stmt)
     }
 
     /// The name of a stream.
@@ -236,8 +244,8 @@ mod tests {
 
     fn place(book: &mut Book<'_>, serial: u32, start: u64, size: u64) {
         let range = Range { start, size: Bytes(size) };
-        let (stmt, stream) = (StmtId::new(0), StreamId::new(0));
-        book.known.insert(serial, Known { stmt, stream, range, buffer: None, freed: None, pieces: 0 });
+        let stmt = StmtId::new(0);
+        book.known.insert(serial, Known { stmt, range, buffer: None, freed: None, pieces: 0 });
         book.claim(range, serial);
     }
 

@@ -1,0 +1,224 @@
+//! The report for people: streamed, with bounded memory, at most 60 lines plus findings for any scenario.
+
+mod allocations;
+mod judgement;
+mod pools;
+mod reasons;
+mod table;
+mod timeline;
+
+use super::Origin;
+use super::names::Book;
+use crate::base::Nanos;
+use crate::oracle::Verdict;
+use crate::scenario::Program;
+use crate::trace::{Detail, Event, Sink};
+use table::{columns_of, lay_out, shorten, wrap};
+
+/// The most lines of a report, findings aside.
+const LINES_MAX: usize = 60;
+
+/// How a report is to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Columns a line.
+    pub width: usize,
+    /// Whether to use colours.
+    pub colour: bool,
+}
+
+/// How the snapshots of a run compare with the file that was accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// There are none.
+    None,
+    /// They are the same.
+    Equal,
+    /// There is no file yet.
+    Missing,
+    /// They differ; a few lines that show where.
+    Different(Vec<String>),
+    /// The file was rewritten.
+    Accepted,
+}
+
+impl Compared {
+    /// Whether this fails a run.
+    pub const fn fails(&self) -> bool {
+        matches!(self, Compared::Missing | Compared::Different(_))
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Compared::None => "not compared",
+            Compared::Equal => "equal",
+            Compared::Missing => "no accepted snapshot",
+            Compared::Different(_) => "differs",
+            Compared::Accepted => "accepted",
+        }
+    }
+}
+
+/// What is known once the run has ended.
+#[derive(Clone, Debug)]
+pub struct Closing<'a> {
+    /// The last completion, or the last host time.
+    pub end: Nanos,
+    /// The verdict.
+    pub verdict: &'a Verdict,
+    /// The snapshots.
+    pub compared: Compared,
+}
+
+/// The sink that collects a report.
+#[derive(Clone, Debug)]
+pub struct Text<'p> {
+    origin: Origin,
+    options: Options,
+    book: Book<'p>,
+    allocations: allocations::Allocations,
+    timeline: timeline::Timeline,
+    pools: pools::Pools,
+    failures: judgement::Failures,
+}
+
+impl<'p> Text<'p> {
+    /// An empty report.
+    pub fn new(program: &'p Program, origin: Origin, options: Options) -> Self {
+        Self {
+            origin,
+            options: Options { width: options.width.max(60), ..options },
+            book: Book::new(program),
+            allocations: Default::default(),
+            timeline: Default::default(),
+            pools: Default::default(),
+            failures: Default::default(),
+        }
+    }
+
+    /// The whole text.
+    pub fn finish(self, closing: &Closing<'_>) -> String {
+        let Options { width, colour } = self.options;
+        let (book, verdict) = (&self.book, closing.verdict);
+        let mut lines = vec![heading(book, &self.origin, width)];
+        lines.extend(self.failures.lines(book, verdict, width));
+        let mut sections = self.allocations.sections(book, width);
+        sections.extend(self.timeline.section(book, closing.end, width));
+        sections.extend(self.pools.sections(book, width));
+        sections.extend(self.failures.expected(book, verdict));
+        sections.extend(judgement::expectations(book, verdict, &closing.compared, width));
+        // The heading, a blank line, the last line and the next one are always there.
+        lines.extend(lay_out(sections, LINES_MAX - 4));
+        if let Compared::Different(differences) = &closing.compared {
+            lines.push(String::new());
+            lines.push("Snapshot: - accepted, + now".to_owned());
+            lines.extend(differences.iter().map(|line| shorten(line, width)));
+        }
+        lines.push(String::new());
+        lines.push(summary(verdict, closing));
+        lines.push(next(&self.origin, closing));
+        let lines = lines.iter().map(|line| if colour { paint(line) } else { line.clone() });
+        lines.map(|line| line + "\n").collect()
+    }
+}
+
+impl Sink for Text<'_> {
+    fn wants(&self, detail: Detail) -> bool {
+        detail != Detail::Pictures
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        self.allocations.event(&self.book, event);
+        self.timeline.event(&self.book, event);
+        self.pools.event(&self.book, event);
+        self.failures.event(event);
+        self.book.event(event);
+    }
+}
+
+fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
+    let facts = format!("{}, {}, seed {}", origin.model, origin.profile, origin.seed);
+    let path = &origin.path;
+    let title = &book.program.title;
+    let whole = if title.is_empty() { path.clone() } else { format!("{title}   {path}") };
+    match (columns_of(&whole) + 3 + columns_of(&facts)).cmp(&width) {
+        std::cmp::Ordering::Greater => wrap(&format!("{whole}   {facts}"), 2, width).join("\n"),
+        _ => format!("{whole}   {facts}"),
+    }
+}
+
+/// The one line that says whether the scenario holds: `holds: 2 expectations, ordering not checked   (..)`.
+fn summary(verdict: &Verdict, closing: &Closing<'_>) -> String {
+    let holds = verdict.holds() && !closing.compared.fails();
+    let mut parts = Vec::new();
+    let expectations = verdict.expectations.len() + verdict.expected_failures() + verdict.missed.len();
+    let failed = verdict.failed_expectations() + verdict.missed.len();
+    let failed = failed + verdict.not_reached.iter().filter(|demand| demand.expect.is_none()).count();
+    match (failed, expectations) {
+        (0, 0) => parts.push("no expectations".to_owned()),
+        (0, count) => parts.push(counted(count, "expectation")),
+        (failed, count) => parts.push(format!("{failed} of {}", counted(count.max(failed), "expectation"))),
+    }
+    if !verdict.snapshots.is_empty() {
+        let what = counted(verdict.snapshots.len(), "snapshot");
+        let word = match closing.compared {
+            Compared::Missing => " not accepted yet",
+            Compared::Different(_) => " differ",
+            _ => "",
+        };
+        let word =
+            if verdict.snapshots.len() == 1 { word.replace("differ", "differs") } else { word.to_owned() };
+        parts.push(format!("{what}{word}"));
+    }
+    match verdict.unexpected_errors() {
+        0 => {}
+        count => parts.push(counted(count, "unexpected error")),
+    }
+    parts.extend(verdict.deadlock.is_some().then(|| "a deadlock".to_owned()));
+    parts.extend(verdict.broken.is_some().then(|| "stopped early".to_owned()));
+    parts.push("ordering not checked".to_owned());
+    let allocations = counted(usize::try_from(verdict.allocations).unwrap_or(usize::MAX), "allocation");
+    let word = if holds { "holds" } else { "fails" };
+    format!("{word}: {}   ({allocations}, {})", parts.join(", "), closing.end.human())
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+fn next(origin: &Origin, closing: &Closing<'_>) -> String {
+    let path = &origin.path;
+    match closing.compared {
+        Compared::Missing | Compared::Different(_) => format!("next: millpond test --bless {path}"),
+        _ => format!("next: millpond run {path} --format json | millpond test {path}"),
+    }
+}
+
+/// Colours a finished line by what it is, so that columns stay where they are.
+fn paint(line: &str) -> String {
+    const BOLD: &str = "\x1b[1m";
+    const RED: &str = "\x1b[1;31m";
+    const GREEN: &str = "\x1b[1;32m";
+    const DIM: &str = "\x1b[2m";
+    let whole = |style: &str| format!("{style}{line}\x1b[0m");
+    let titles =
+        ["Allocations", "Time-line", "Pool ", "Other pools", "Expectations", "Where the", "Snapshot:"];
+    if line.starts_with("error") || line.starts_with("fails:") {
+        return whole(RED);
+    }
+    if line.starts_with("holds:") {
+        return whole(GREEN);
+    }
+    if titles.iter().any(|title| line.starts_with(title)) {
+        return whole(BOLD);
+    }
+    if line.starts_with("next:") || line.starts_with("    .. and") {
+        return whole(DIM);
+    }
+    for (word, style) in [("  fails", RED), ("  differs", RED), ("  holds", GREEN), ("  equal", GREEN)] {
+        if let Some(at) = line.find(word) {
+            return format!("{}{style}{}\x1b[0m", &line[..at], &line[at..]);
+        }
+    }
+    line.to_owned()
+}
