@@ -1,7 +1,10 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
 pub mod base;
+pub mod engine;
+pub mod model;
 pub mod oracle;
+pub mod order;
 pub mod report;
 pub mod scenario;
 pub mod trace;
