@@ -1,6 +1,8 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
 pub mod base;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod engine;
 pub mod model;
 pub mod oracle;

@@ -9,7 +9,7 @@ mod text;
 
 pub use json::{JsonLines, SCHEMA};
 pub use snapshot::Snapshots;
-pub use text::{Closing, Compared, Options, Text};
+pub use text::{Closing, Compared, Options, Text, failures};
 
 /// What a report says about where the run came from.
 #[derive(Clone, Debug)]

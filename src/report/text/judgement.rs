@@ -166,6 +166,47 @@ fn rest(count: usize, shown: usize, noun: &str) -> Option<String> {
     (count > shown).then(|| format!("    .. and {} more {noun}", count - shown))
 }
 
+/// A demand of the scenario, and what became of it.
+struct Demanded {
+    line: u32,
+    text: String,
+    outcome: String,
+    holds: bool,
+}
+
+/// Every demand, by line.
+fn demands(book: &Book<'_>, verdict: &Verdict, compared: &Compared) -> Vec<Demanded> {
+    let demanded = |stmt: StmtId, outcome: String, holds: bool| {
+        let text = &book.program.statements[stmt].text;
+        let text = text.strip_prefix("expect ").unwrap_or(text).to_owned();
+        Demanded { line: book.line(stmt), text, outcome, holds }
+    };
+    let mut rows = Vec::new();
+    for (id, judged) in verdict.expectations.iter_enumerated() {
+        let expect = &book.program.expects[id];
+        let outcome = outcome(judged, expect.demand, book.skipped(verdict, expect.stmt));
+        rows.push(demanded(expect.stmt, outcome, judged.holds()));
+    }
+    for failed in verdict.failed.iter().filter(|failed| failed.expected) {
+        let missed = verdict.missed.iter().any(|missed| missed.stmt == failed.stmt);
+        if !missed {
+            rows.push(demanded(failed.stmt, format!("holds{}", times(failed.times)), true));
+        }
+    }
+    for missed in &verdict.missed {
+        rows.push(demanded(missed.stmt, format!("fails{}: it succeeded", times(missed.times)), false));
+    }
+    for never in verdict.not_reached.iter().filter(|never| never.expect.is_none()) {
+        rows.push(demanded(never.stmt, "fails: never reached".to_owned(), false));
+    }
+    for (line, times_reached) in book.program.snapshots.iter().zip(&verdict.snapshots) {
+        let outcome = if *times_reached == 0 { "never reached" } else { compared.word() };
+        rows.push(demanded(line.stmt, outcome.to_owned(), !compared.fails()));
+    }
+    rows.sort_by_key(|row| row.line);
+    rows
+}
+
 /// The table of what is expected.
 pub(super) fn expectations(
     book: &Book<'_>,
@@ -173,51 +214,41 @@ pub(super) fn expectations(
     compared: &Compared,
     width: usize,
 ) -> Option<Section> {
-    let mut rows: Vec<(u32, String, String, bool)> = Vec::new();
-    for (id, judged) in verdict.expectations.iter_enumerated() {
-        let expect = &book.program.expects[id];
-        let text = &book.program.statements[expect.stmt].text;
-        let text = text.strip_prefix("expect ").unwrap_or(text);
-        let outcome = outcome(judged, expect.demand, book.skipped(verdict, expect.stmt));
-        rows.push((book.line(expect.stmt), text.to_owned(), outcome, judged.holds()));
-    }
-    for failed in verdict.failed.iter().filter(|failed| failed.expected) {
-        let text = book.program.statements[failed.stmt].text.clone();
-        let missed = verdict.missed.iter().any(|missed| missed.stmt == failed.stmt);
-        if !missed {
-            rows.push((book.line(failed.stmt), text, format!("holds{}", times(failed.times)), true));
-        }
-    }
-    for missed in &verdict.missed {
-        let text = book.program.statements[missed.stmt].text.clone();
-        let outcome = format!("fails{}: it succeeded", times(missed.times));
-        rows.push((book.line(missed.stmt), text, outcome, false));
-    }
-    for demand in verdict.not_reached.iter().filter(|demand| demand.expect.is_none()) {
-        let text = book.program.statements[demand.stmt].text.clone();
-        rows.push((book.line(demand.stmt), text, "fails: never reached".to_owned(), false));
-    }
-    for (line, times_reached) in book.program.snapshots.iter().zip(&verdict.snapshots) {
-        let text = book.program.statements[line.stmt].text.clone();
-        let outcome = if *times_reached == 0 { "never reached" } else { compared.word() };
-        rows.push((book.line(line.stmt), text, outcome.to_owned(), !compared.fails()));
-    }
+    let rows = demands(book, verdict, compared);
     if rows.is_empty() {
         return None;
     }
-    rows.sort_by_key(|(line, ..)| *line);
-    // Lines longer than this would push the outcome off the page.
+    // A longer text would push the outcome off the page.
     let widest = width.saturating_sub(40).max(24);
-    let columns = [("line", Align::Right), ("expected", Align::Left), ("", Align::Flexible)];
+    let columns = [("line", Align::Right), ("", Align::Left), ("", Align::Flexible)];
     let mut table = Table::new(&columns);
-    for (line, text, outcome, _) in &rows {
-        table.row(vec![line.to_string(), shorten(text, widest), outcome.clone()]);
+    for row in &rows {
+        table.row(vec![row.line.to_string(), shorten(&row.text, widest), row.outcome.clone()]);
     }
     let mut section = Section::of_table("Expectations".to_owned(), &table, width, "expectations");
     section.top.truncate(1);
-    let failing = section.rows.iter_mut().zip(&rows).filter(|(_, row)| !row.3).take(20);
+    let failing = section.rows.iter_mut().zip(&rows).filter(|(_, row)| !row.holds).take(20);
     failing.for_each(|(row, _)| row.pinned = true);
     Some(section)
+}
+
+/// What fails, a line each.
+pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) -> Vec<String> {
+    let mut lines = Vec::new();
+    for failed in verdict.failed.iter().filter(|failed| !failed.expected) {
+        let text = &book.program.statements[failed.stmt].text;
+        let (line, times) = (book.line(failed.stmt), times(failed.times));
+        lines.push(format!("line {line}: {text}   fails{times} with {}", failed.failure));
+    }
+    let failing = demands(book, verdict, compared).into_iter().filter(|row| !row.holds);
+    lines.extend(failing.map(|row| format!("line {}: {}   {}", row.line, row.text, row.outcome)));
+    if verdict.deadlock.is_some() {
+        lines.push("a deadlock: nothing can advance any more".to_owned());
+    }
+    if let Some(broken) = &verdict.broken {
+        lines.push(format!("line {}: the run stopped: {}", book.line(broken.stmt), broken.reason));
+    }
+    lines
 }
 
 fn outcome(judged: &Judged, demand: Demand, skipped: bool) -> String {

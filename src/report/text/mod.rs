@@ -136,6 +136,11 @@ impl Sink for Text<'_> {
     }
 }
 
+/// What fails, a line each: for who does not read the whole report.
+pub fn failures(program: &Program, verdict: &Verdict, compared: &Compared) -> Vec<String> {
+    judgement::failures(&Book::new(program), verdict, compared)
+}
+
 fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
     let facts = format!("{}, {}, seed {}", origin.model, origin.profile, origin.seed);
     let path = &origin.path;
