@@ -167,7 +167,11 @@ impl Allocations {
             }
             return;
         }
-        if let Some(mut explanation) = pending.explanation {
+        let worth = |explanation: &Explanation| {
+            let (class, most) = explanation.class();
+            self.explanations.iter().filter(|(_, known)| known.class().0 == class).count() < most
+        };
+        if let Some(mut explanation) = pending.explanation.filter(worth) {
             explanation.path(book, &self.trail, pending.ticket, &name);
             self.explanations.push((pending.stmt, explanation));
         } else if origin.stmt.is_some() {
@@ -211,7 +215,7 @@ impl Allocations {
         let mut section = Section::of_table("Allocations".to_owned(), &table, width, "kinds of allocation");
         section.lost = self.lost;
         if self.lines.iter().any(|line| line.timing) {
-            section.bottom.push("  ~ decided by timing: another run may be served differently".to_owned());
+            section.bottom.push("  ~ depends on timing: another run may be served by another class".to_owned());
         }
         for (row, line) in section.rows.iter_mut().zip(&self.lines) {
             row.pinned = matches!(line.served, Served::Failed(_));

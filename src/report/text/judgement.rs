@@ -74,7 +74,8 @@ impl Failures {
                 format!("{} (no {buffer}){}", book.line(skipped.stmt), times(skipped.times))
             });
             let skipped: Vec<String> = skipped.collect();
-            lines.extend(wrap(&format!("skipped: lines {}", skipped.join(", ")), 2, width));
+            let noun = if skipped.len() == 1 { "line" } else { "lines" };
+            lines.extend(wrap(&format!("skipped: {noun} {}", skipped.join(", ")), 2, width));
             lines.extend(rest(verdict.skipped.len(), 12, "skipped lines"));
         }
         lines.extend(self.deadlock(book, verdict));

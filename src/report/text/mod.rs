@@ -13,7 +13,7 @@ use crate::base::Nanos;
 use crate::oracle::Verdict;
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Sink};
-use table::{columns_of, lay_out, shorten, wrap};
+use table::{columns_of, lay_out, shorten, time};
 
 /// The most lines of a report, findings aside.
 const LINES_MAX: usize = 60;
@@ -115,7 +115,7 @@ impl<'p> Text<'p> {
             lines.extend(differences.iter().map(|line| shorten(line, width)));
         }
         lines.push(String::new());
-        lines.push(summary(verdict, closing));
+        lines.push(summary(verdict, closing, width));
         lines.push(next(&self.origin, closing));
         let lines = lines.iter().map(|line| if colour { paint(line) } else { line.clone() });
         lines.map(|line| line + "\n").collect()
@@ -146,34 +146,47 @@ fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
     let path = &origin.path;
     let title = &book.program.title;
     let whole = if title.is_empty() { path.clone() } else { format!("{title}   {path}") };
-    match (columns_of(&whole) + 3 + columns_of(&facts)).cmp(&width) {
-        std::cmp::Ordering::Greater => wrap(&format!("{whole}   {facts}"), 2, width).join("\n"),
-        _ => format!("{whole}   {facts}"),
+    if columns_of(&whole) + 3 + columns_of(&facts) <= width {
+        return format!("{whole}   {facts}");
     }
+    let second = format!("  {path}   {facts}");
+    if title.is_empty() { format!("{path}\n  {facts}") } else { format!("{}\n{second}", shorten(title, width)) }
 }
 
-/// The one line that says whether the scenario holds: `holds: 2 expectations, ordering not checked   (..)`.
-fn summary(verdict: &Verdict, closing: &Closing<'_>) -> String {
+/// The line that says whether the scenario holds: `holds: 2 expectations, ordering not checked   (..)`.
+fn summary(verdict: &Verdict, closing: &Closing<'_>, width: usize) -> String {
     let holds = verdict.holds() && !closing.compared.fails();
+    let mut parts = if holds { what_holds(verdict) } else { what_fails(verdict, &closing.compared) };
+    parts.push("ordering not checked".to_owned());
+    let allocations = counted(usize::try_from(verdict.allocations).unwrap_or(usize::MAX), "allocation");
+    let word = if holds { "holds" } else { "fails" };
+    let facts = format!("({allocations}, {})", time(closing.end));
+    let line = format!("{word}: {}   {facts}", parts.join(", "));
+    if columns_of(&line) <= width { line } else { format!("{word}: {}\n       {facts}", parts.join(", ")) }
+}
+
+fn what_holds(verdict: &Verdict) -> Vec<String> {
+    let expectations = verdict.expectations.len() + verdict.expected_failures();
+    let expectations = match expectations {
+        0 => "no expectations".to_owned(),
+        count => counted(count, "expectation"),
+    };
+    let snapshots = verdict.snapshots.len();
+    std::iter::once(expectations).chain((snapshots > 0).then(|| counted(snapshots, "snapshot"))).collect()
+}
+
+fn what_fails(verdict: &Verdict, compared: &Compared) -> Vec<String> {
     let mut parts = Vec::new();
-    let expectations = verdict.expectations.len() + verdict.expected_failures() + verdict.missed.len();
-    let failed = verdict.failed_expectations() + verdict.missed.len();
-    let failed = failed + verdict.not_reached.iter().filter(|demand| demand.expect.is_none()).count();
-    match (failed, expectations) {
-        (0, 0) => parts.push("no expectations".to_owned()),
-        (0, count) => parts.push(counted(count, "expectation")),
-        (failed, count) => parts.push(format!("{failed} of {}", counted(count.max(failed), "expectation"))),
+    let never = verdict.not_reached.iter().filter(|demand| demand.expect.is_none()).count();
+    let failed = verdict.failed_expectations() + verdict.missed.len() + never;
+    let all = verdict.expectations.len() + verdict.expected_failures() + verdict.missed.len() + never;
+    if failed > 0 {
+        parts.push(format!("{failed} of {}", counted(all, "expectation")));
     }
-    if !verdict.snapshots.is_empty() {
-        let what = counted(verdict.snapshots.len(), "snapshot");
-        let word = match closing.compared {
-            Compared::Missing => " not accepted yet",
-            Compared::Different(_) => " differ",
-            _ => "",
-        };
-        let word =
-            if verdict.snapshots.len() == 1 { word.replace("differ", "differs") } else { word.to_owned() };
-        parts.push(format!("{what}{word}"));
+    match compared {
+        Compared::Missing => parts.push("no accepted snapshot".to_owned()),
+        Compared::Different(_) => parts.push("the snapshot differs".to_owned()),
+        _ => {}
     }
     match verdict.unexpected_errors() {
         0 => {}
@@ -181,10 +194,7 @@ fn summary(verdict: &Verdict, closing: &Closing<'_>) -> String {
     }
     parts.extend(verdict.deadlock.is_some().then(|| "a deadlock".to_owned()));
     parts.extend(verdict.broken.is_some().then(|| "stopped early".to_owned()));
-    parts.push("ordering not checked".to_owned());
-    let allocations = counted(usize::try_from(verdict.allocations).unwrap_or(usize::MAX), "allocation");
-    let word = if holds { "holds" } else { "fails" };
-    format!("{word}: {}   ({allocations}, {})", parts.join(", "), closing.end.human())
+    parts
 }
 
 fn counted(count: usize, noun: &str) -> String {
@@ -192,10 +202,9 @@ fn counted(count: usize, noun: &str) -> String {
 }
 
 fn next(origin: &Origin, closing: &Closing<'_>) -> String {
-    let path = &origin.path;
     match closing.compared {
-        Compared::Missing | Compared::Different(_) => format!("next: millpond test --bless {path}"),
-        _ => format!("next: millpond run {path} --format json | millpond test {path}"),
+        Compared::Missing | Compared::Different(_) => format!("next: millpond test --bless {}", origin.path),
+        _ => format!("next: millpond run FILE --seed {} | millpond run FILE --format json", origin.seed.wrapping_add(1)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The figures of each pool, call by call, with its peak and what it gave back.
 
-use super::table::{Align, Row, Section, Table};
+use super::table::{Align, Row, Section, Table, time};
 use crate::base::{Bytes, Nanos, PoolId, StmtId};
 use crate::report::names::Book;
 use crate::trace::{Attributes, Event, Kind, PoolState};
@@ -115,10 +115,14 @@ impl Pool {
         let mut columns = vec![("line", Align::Right), ("host call", Align::Flexible), ("at", Align::Right)];
         columns.extend(figures.heads());
         let mut table = Table::new(&columns);
+        let from = format!(" from {name}");
         for line in &lines {
             let times = if line.times > 1 { format!("  x {}", line.times) } else { String::new() };
-            let call = format!("{}{times}", book.operation(line.stmt));
-            let mut cells = vec![book.line(line.stmt).to_string(), call, line.at.human()];
+            let call = book.operation(line.stmt);
+            // The title says already which pool it is.
+            let call = call.split_once(&from).map_or(call, |(call, _)| call);
+            let call = format!("{call}{times}");
+            let mut cells = vec![book.line(line.stmt).to_string(), call, time(line.at)];
             cells.extend(figures.cells(&line.state));
             table.row(cells);
         }

@@ -1,7 +1,7 @@
 //! Why an allocation was served as it was, in words: what ordered it after the free, and why no earlier class could.
 
 use super::table::{columns_of, wrap};
-use crate::base::{Nanos, StmtId, StreamId};
+use crate::base::{Bytes, Nanos, StmtId, StreamId};
 use crate::report::names::Book;
 use crate::trace::{Candidate, Decision, Event, Failure, Kind, Policy, Refusal, Refusals, Ticket};
 use std::collections::{BTreeMap, VecDeque};
@@ -118,7 +118,7 @@ pub(super) fn of_decision(
     let refused = refused(book, stmt, stream, refusals);
     let known = decision.reuses.and_then(|alloc| Some((alloc, book.known(alloc)?)));
     let by_timing = refusals.iter().any(|refusal| matches!(refusal, Some(Refusal::NotDone(_))));
-    let candidate = refusals.iter().flatten().any(|refusal| refusal.candidate().is_some());
+    let candidate = refusals.iter().flatten().any(has_candidate);
     let is_plain = matches!(policy, Policy::Growth | Policy::Unused) && !candidate;
     if is_plain {
         return None;
@@ -130,6 +130,10 @@ pub(super) fn of_decision(
     let block = known.map_or_else(String::new, |(alloc, _)| book.block(alloc));
     let asking = book.stream(stream);
     let closing = match policy {
+        Policy::Internal => Some(format!(
+            "Later work of {asking} runs after that free.{}",
+            if by_timing { " Another timing may serve it differently." } else { "" }
+        )),
         _ if by_timing => Some("Another timing may serve it differently.".to_owned()),
         Policy::SameStream => Some("Timing plays no part: one stream runs in order.".to_owned()),
         Policy::Observed => Some("Timing plays no part: the host had waited for the free.".to_owned()),
@@ -137,7 +141,6 @@ pub(super) fn of_decision(
         Policy::Opportunistic => {
             Some(format!("Another timing may serve it differently: nothing orders {asking} after the free."))
         }
-        Policy::Internal => Some(format!("Later work of {asking} runs after that free.")),
         Policy::Unused | Policy::Growth => None,
     };
     let because = match policy {
@@ -209,9 +212,9 @@ fn reason(book: &Book<'_>, stmt: StmtId, stream: StreamId, policy: Policy, refus
     match refusal {
         Refusal::Off => "switched off".to_owned(),
         Refusal::NoFit => match policy {
-            Policy::Unused => "no such range is large enough".to_owned(),
-            Policy::SameStream => format!("nothing freed on {asking} is large enough"),
-            _ => "nothing of this kind is large enough".to_owned(),
+            Policy::Unused => "none is large enough".to_owned(),
+            Policy::SameStream => format!("none that was freed on {asking} is large enough"),
+            _ => "none is large enough".to_owned(),
         },
         Refusal::OtherStream(candidate) => {
             let block = book.block(candidate.alloc);
@@ -230,7 +233,8 @@ fn reason(book: &Book<'_>, stmt: StmtId, stream: StreamId, policy: Policy, refus
                 free_of(candidate)
             )
         }
-        Refusal::Capacity(room) => format!("only {} can still be mapped", room.human()),
+        Refusal::Capacity(Bytes::ZERO) => "nothing can be mapped any more".to_owned(),
+        Refusal::Capacity(room) => format!("only {} more can be mapped", room.human()),
     }
 }
 
@@ -260,28 +264,34 @@ impl Explanation {
         }
     }
 
+    /// The class that served it, and how many allocations of that class are worth explaining.
+    pub(super) const fn class(&self) -> (&'static str, usize) {
+        match self.policy {
+            Some(Policy::SameStream | Policy::Observed) => (self.served, 1),
+            _ => (self.served, 2),
+        }
+    }
+
     /// The lines of the report.
     pub(super) fn lines(self, line: u32, width: usize) -> Vec<String> {
-        let head = format!("  {} at line {line}  {}", self.name, self.served);
-        let mut lines = wrap(&format!("{head}: {}", self.because), 6, width);
-        let mut merged: Vec<(String, String)> = Vec::new();
+        let mut lines = vec![format!("  {}, line {line}: {}", self.name, self.served)];
+        let mut rows: Vec<(String, String)> = vec![("because".to_owned(), self.because)];
         for (class, reason) in self.refused {
-            match merged.last_mut() {
-                Some((classes, last)) if *last == reason && columns_of(classes) < 24 => {
+            let reason = format!("no: {reason}");
+            match rows.last_mut() {
+                Some((classes, last)) if *last == reason && columns_of(classes) + class.len() < 26 => {
                     classes.push_str(", ");
                     classes.push_str(class);
                 }
-                _ => merged.push((class.to_owned(), reason)),
+                _ => rows.push((class.to_owned(), reason)),
             }
         }
-        let pad = merged.iter().map(|(classes, _)| columns_of(classes)).max().unwrap_or(0);
-        for (classes, reason) in merged {
-            let blank = " ".repeat(pad - columns_of(&classes));
-            // The blank is kept in one word, so that wrapping leaves the column alone.
-            let reason = wrap(&format!("no: {reason}"), 4, width.saturating_sub(8 + pad).max(20));
-            for (nth, reason) in reason.into_iter().enumerate() {
-                let label = if nth == 0 { format!("{classes}{blank}") } else { " ".repeat(pad) };
-                lines.push(format!("      {label}  {reason}"));
+        let pad = rows.iter().map(|(label, _)| columns_of(label)).max().unwrap_or(0);
+        for (label, words) in rows {
+            let words = wrap(&words, 4, width.saturating_sub(8 + pad).max(20));
+            for (nth, words) in words.into_iter().enumerate() {
+                let label = if nth == 0 { label.as_str() } else { "" };
+                lines.push(format!("      {label:<pad$}  {words}"));
             }
         }
         lines.extend(self.closing.map(|closing| format!("      {closing}")));
@@ -290,23 +300,18 @@ impl Explanation {
 }
 
 /// An operation in few words: an allocation without its size and pool.
-fn short(operation: &str) -> &str {
+pub(super) fn short(operation: &str) -> &str {
     match operation.find(" = alloc ") {
         Some(at) => &operation[..at + " = alloc".len()],
         None => operation,
     }
 }
 
-impl Refusal {
-    /// The block that the class would have taken, if there was one.
-    fn candidate(&self) -> Option<Candidate> {
-        match self {
-            Refusal::OtherStream(candidate)
-            | Refusal::NotObserved(candidate)
-            | Refusal::NotOrdered(candidate)
-            | Refusal::NotDone(candidate) => Some(*candidate),
-            Refusal::Off | Refusal::NoFit | Refusal::Capacity(_) => None,
-        }
+/// Whether there was a block that the class would have taken.
+const fn has_candidate(refusal: &Refusal) -> bool {
+    match refusal {
+        Refusal::OtherStream(_) | Refusal::NotObserved(_) | Refusal::NotOrdered(_) | Refusal::NotDone(_) => true,
+        Refusal::Off | Refusal::NoFit | Refusal::Capacity(_) => false,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Columns, sections and the folding of rows that do not fit. Knows text and widths, nothing about runs.
 
+use crate::base::Nanos;
+
 /// Where the text of a column stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
@@ -92,6 +94,11 @@ pub(super) fn wrap(text: &str, indent: usize, width: usize) -> Vec<String> {
     }
     lines.push(line);
     lines
+}
+
+/// A time for people. The start of a run is in the unit that most others are in.
+pub(super) fn time(at: Nanos) -> String {
+    if at == Nanos::ZERO { "0us".to_owned() } else { at.human() }
 }
 
 /// A part of the report. What does not fit into its share of the lines is folded with a count.

@@ -2,6 +2,7 @@
 //!
 //! A long run is drawn from its start up to a point that still can be read, and the report says so.
 
+use super::reasons::short;
 use super::table::{Row, Section, columns_of, shorten};
 use crate::base::{Bytes, HostId, Nanos, StmtId, StreamId};
 use crate::report::names::Book;
@@ -9,8 +10,8 @@ use crate::trace::{AllocId, Call, Event, Kind, Ticket};
 use std::collections::BTreeMap;
 
 /// After so many operations that take time, the drawing ends.
-const DRAWN_MAX: usize = 24;
-/// After so many operations of any kind, the drawing ends.
+const DRAWN_MAX: usize = 20;
+/// So many operations are kept.
 const KEPT_MAX: usize = 400;
 /// So many addresses have a lane.
 const ADDRESSES_MAX: usize = 4;
@@ -43,6 +44,9 @@ pub(super) struct Timeline {
     lowest: Option<u64>,
     allocating: Option<(AllocId, u64)>,
     freeing: Option<(AllocId, u64)>,
+    /// When the operation that a stream runs now was started.
+    running: BTreeMap<StreamId, Nanos>,
+    ended: usize,
     took_time: usize,
     took_time_in_all: u64,
     /// Where the drawing ends, if that is before the end of the run.
@@ -52,12 +56,17 @@ pub(super) struct Timeline {
 impl Timeline {
     /// Takes an event, before the book does.
     pub(super) fn event(&mut self, book: &Book<'_>, event: &Event<'_>) {
-        if self.closed.is_some() {
-            if let (Kind::End, Some(ticket)) = (event.kind, event.ticket) {
-                let start = self.operations.get(&ticket).and_then(|operation| operation.start);
-                // Of those not kept only the count matters; without a start they count as taking time when they end late.
-                self.took_time_in_all += u64::from(start.is_none_or(|start| start < event.at));
+        match (event.kind, event.ticket) {
+            (Kind::Start, Some(ticket)) => {
+                self.running.insert(ticket.stream, event.at);
             }
+            (Kind::End, Some(ticket)) => {
+                let start = self.running.remove(&ticket.stream);
+                self.took_time_in_all += u64::from(start.is_some_and(|start| start < event.at));
+            }
+            _ => {}
+        }
+        if self.closed.is_some() {
             return;
         }
         match event.kind {
@@ -77,7 +86,8 @@ impl Timeline {
             Kind::End => self.ended(event),
             _ => {}
         }
-        if self.took_time >= DRAWN_MAX || self.operations.len() >= KEPT_MAX {
+        let is_over = self.operations.len() == KEPT_MAX && self.ended == KEPT_MAX;
+        if self.took_time >= DRAWN_MAX || is_over {
             self.host_goes_on(event.host, event.at);
             self.closed = Some(event.at);
         }
@@ -105,7 +115,7 @@ impl Timeline {
     }
 
     fn submitted(&mut self, event: &Event<'_>) {
-        let Some(ticket) = event.ticket else { return };
+        let Some(ticket) = event.ticket.filter(|_| self.operations.len() < KEPT_MAX) else { return };
         let operation = Operation { stmt: event.stmt, submitted: event.at, start: None, end: None };
         self.operations.insert(ticket, operation);
         if let Some((alloc, start)) = self.allocating {
@@ -138,9 +148,9 @@ impl Timeline {
             return;
         };
         operation.end = Some(event.at);
+        self.ended += 1;
         if operation.start.is_some_and(|start| start < event.at) {
             self.took_time += 1;
-            self.took_time_in_all += 1;
         }
     }
 
@@ -173,7 +183,7 @@ impl Timeline {
 
     fn lanes(&self, book: &Book<'_>, until: Nanos) -> Vec<(String, Lane)> {
         let mut lanes = Vec::new();
-        let label = |stmt: StmtId| format!("{} {}", book.line(stmt), book.operation(stmt));
+        let label = |stmt: StmtId| format!("{} {}", book.line(stmt), short(book.operation(stmt)));
         for (host, spans) in &self.hosts {
             let name = if host.index() == 0 { "host".to_owned() } else { format!("host {}", host.index()) };
             let mut lane = Lane::default();
@@ -250,7 +260,7 @@ impl Scale {
         let mut at = 0u64;
         while at / self.slice < self.columns as u64 {
             let column = (at / self.slice) as usize;
-            let label = Nanos(at).human();
+            let label = if at == 0 { zero_like(step) } else { Nanos(at).human() };
             if column + label.len() > self.columns {
                 break;
             }
@@ -263,6 +273,12 @@ impl Scale {
         }
         ruler
     }
+}
+
+/// No time, in the unit in which a step is written.
+fn zero_like(step: u64) -> String {
+    let unit = Nanos(step).human();
+    format!("0{}", unit.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
 /// The smallest `step / 10 * 10^k` that is not below the value and a whole number.
@@ -362,7 +378,7 @@ mod tests {
         assert_eq!(scale.slice, 400);
         assert_eq!(
             scale.ruler(),
-            "0us          5us          10us".replace("0us  ", "0ns  ") + "         15us         20us"
+            "0us         5us          10us         15us         20us         25us"
         );
         assert_eq!(Scale::new(Nanos(1), 65).slice, 1);
         assert!(Scale::new(Nanos(u64::MAX), 65).slice > u64::MAX / 65);
