@@ -66,7 +66,7 @@ where
                     }
                 };
                 match result {
-                    Some(result) => cursor.answer(program, &result),
+                    Some(result) => cursor.answer(&result),
                     None => {
                         machine.tell_deadlock(HOST, stmt);
                         break Some(Stop::Deadlock { stmt });

@@ -13,11 +13,10 @@ mod history;
 pub use deadlock::cycle;
 pub use flight::{Operation, Runs};
 
-use crate::base::{EventId, HostId, StreamId, reuse_on_clone};
+use crate::base::{EventId, HostId, StreamId, mix, reuse_on_clone};
 use crate::trace::{Cause, Cut, Setup, StreamKind, Target, Ticket, join};
 use flight::Flight;
 use history::History;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The order of one run so far.
 #[derive(Debug)]
@@ -335,17 +334,16 @@ impl Order {
         self.history.sweep(pending);
     }
 
-    /// A hash of everything that later order depends on. Operations in flight count; how they came about does not.
-    pub fn digest(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        for lane in &self.lanes {
-            (&lane.clock, lane.submitted).hash(&mut hasher);
-        }
-        for event in &self.events {
-            (event.at, &event.clock).hash(&mut hasher);
-        }
-        (&self.barriers, &self.hosts, &self.observed).hash(&mut hasher);
-        hasher.finish()
+    /// A hash of everything that later order depends on, but for the operations in flight.
+    pub fn digest(&self) -> u128 {
+        let words = |cut: &Cut| cut.iter().map(|counter| u64::from(*counter)).collect::<Vec<_>>();
+        let lanes = self.lanes.iter().map(|lane| &lane.clock);
+        let records = self.events.iter().map(|record| &record.clock);
+        let cuts = lanes.chain(records).chain(&self.barriers).chain(&self.hosts).chain([&self.observed]);
+        cuts.fold(0, |digest: u128, cut| {
+            let own = mix(&words(cut));
+            mix(&[digest as u64, (digest >> 64) as u64, own as u64, (own >> 64) as u64])
+        })
     }
 }
 

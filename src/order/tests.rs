@@ -1,3 +1,5 @@
+//! The order by itself: which waits, records and synchronises order what.
+
 use super::*;
 use crate::base::{Bytes, DeviceId, StmtId, index_vec};
 use crate::trace::{DeviceSetup, HostCosts, Remap, Rules, StreamSetup, Waiter};

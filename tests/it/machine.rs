@@ -172,6 +172,24 @@ fn a_warm_clone_asks_for_no_memory() {
     }
 }
 
+/// A host that never synchronises: what is kept of the past is what frees in flight still need.
+#[test]
+fn running_ahead_keeps_only_what_is_in_flight() {
+    let mut caller = Caller::new(1);
+    let mut machine = machine(1, Nothing);
+    let mut calls = 0;
+    while calls < 20_000 {
+        let call = caller.call();
+        if matches!(call, Call::Sync(_)) {
+            continue;
+        }
+        calls += 1;
+        caller.live.extend(complete(&mut machine, &call));
+    }
+    while machine.step() {}
+    assert_eq!(machine.order().in_flight(), 0);
+}
+
 /// A call that fails changes nothing that later calls could notice.
 #[test]
 fn a_failed_call_changes_nothing() {

@@ -10,11 +10,11 @@ use crate::trace::Rules;
 
 /// Idle chunks that follow each other without a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Span {
+pub(super) struct Span {
     /// A tile at or before its start.
-    first: TileId,
-    start: u64,
-    end: u64,
+    pub(super) first: TileId,
+    pub(super) start: u64,
+    pub(super) end: u64,
 }
 
 /// How much a pool maps for a request of `size` bytes when it may map `room`: whole chunks if they fit, else as many
@@ -40,28 +40,46 @@ fn idle_spans(pool: &Pool, rules: &Rules) -> Vec<Span> {
     spans
 }
 
-/// Which chunks `pool` gives back, highest address first, so that at least `keep` bytes stay reserved.
-/// Each is a range of addresses with a tile at or before its start.
-pub(super) fn releasable(pool: &Pool, rules: &Rules, keep: u64) -> Vec<(TileId, u64, u64)> {
-    if pool.reserved <= keep
-        || pool.ledger.cached.0 + pool.ledger.unused.0 < rules.granule.0.min(rules.growth.0)
-    {
+/// The chunks that `pool` gives back so that at least `keep` bytes stay reserved.
+pub(super) fn above(pool: &Pool, rules: &Rules, keep: u64) -> Vec<Span> {
+    let mut budget = pool.reserved.saturating_sub(keep);
+    if budget == 0 {
         return Vec::new();
     }
-    let mut budget = pool.reserved - keep;
-    let mut chosen: Vec<(TileId, u64, u64)> = Vec::new();
+    choose(pool, rules, |chunk| {
+        let goes = chunk <= budget;
+        budget -= if goes { chunk } else { 0 };
+        goes
+    })
+}
+
+/// The chunks that `pool` gives back to make room for `missing` bytes; `None` when all of them would not do.
+pub(super) fn room_for(pool: &Pool, rules: &Rules, mut missing: u64) -> Option<Vec<Span>> {
+    let chosen = choose(pool, rules, |chunk| {
+        let goes = missing > 0;
+        missing = missing.saturating_sub(chunk);
+        goes
+    });
+    (missing == 0).then_some(chosen)
+}
+
+/// Those idle chunks that `goes` says, which is asked for the size of each, highest address first.
+fn choose(pool: &Pool, rules: &Rules, mut goes: impl FnMut(u64) -> bool) -> Vec<Span> {
+    let mut chosen: Vec<Span> = Vec::new();
+    if pool.ledger.cached.0 + pool.ledger.unused.0 < rules.granule.0.min(rules.growth.0) {
+        return chosen;
+    }
     for span in idle_spans(pool, rules) {
-        let mut to = span.end;
-        while to > span.start {
-            let from = (to - 1) / rules.growth.0 * rules.growth.0;
-            if to - from <= budget {
-                budget -= to - from;
+        let mut end = span.end;
+        while end > span.start {
+            let start = (end - 1) / rules.growth.0 * rules.growth.0;
+            if goes(end - start) {
                 match chosen.last_mut() {
-                    Some((first, above, _)) if *first == span.first && *above == to => *above = from,
-                    _ => chosen.push((span.first, from, to)),
+                    Some(above) if above.first == span.first && above.start == end => above.start = start,
+                    _ => chosen.push(Span { first: span.first, start, end }),
                 }
             }
-            to = from;
+            end = start;
         }
     }
     chosen

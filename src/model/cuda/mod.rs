@@ -14,16 +14,17 @@ mod shelf;
 mod tiles;
 
 use super::{Allocator, Known, Request};
-use crate::base::{Bytes, DeviceId, IndexVec, PoolId, reuse_on_clone};
+use crate::base::{Bytes, DeviceId, IndexVec, PoolId, mix, reuse_on_clone};
 use crate::trace::{
     AllocId, Attribute, Block, BlockState, Decision, Failure, Policy, PoolPicture, PoolState, Range,
     Refusals, Remap, Rules, Setup, Ticket,
 };
 use address::AddressSpace;
+use chunks::Span;
 use pool::Pool;
 use reuse::Search;
 use smallvec::SmallVec;
-use tiles::{State, TileId, mix};
+use tiles::{State, TileId};
 
 /// CUDA's stream-ordered allocator.
 #[derive(Debug)]
@@ -37,6 +38,9 @@ pub struct Cuda {
     vacant: Vec<u32>,
     serial: u32,
 }
+
+/// A device has at most so much memory, 64 PiB; so addresses never run out before memory does.
+const MEMORY_MAX: u64 = 1 << 56;
 
 /// A device's physical memory.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +57,13 @@ struct Live {
     tile: TileId,
 }
 
+/// What a growth does to physical memory.
+struct Growth {
+    mapped: u64,
+    /// Idle chunks that make room for it.
+    unmapped: Vec<Span>,
+}
+
 reuse_on_clone!(Cuda { rules, devices, pools, addresses, live, vacant, serial });
 
 impl Cuda {
@@ -62,7 +73,11 @@ impl Cuda {
         let pool = |pool| Pool::new(pool, setup.rules.granule, streams);
         Self {
             rules: setup.rules,
-            devices: setup.devices.iter().map(|d| Device { memory: d.memory.0, reserved: 0 }).collect(),
+            devices: setup
+                .devices
+                .iter()
+                .map(|d| Device { memory: d.memory.0.min(MEMORY_MAX), reserved: 0 })
+                .collect(),
             pools: setup.pools.iter().map(pool).collect(),
             addresses: AddressSpace::new(setup.rules.growth.0),
             live: Vec::new(),
@@ -77,51 +92,37 @@ impl Cuda {
         (device.memory - device.reserved).min(of_pool)
     }
 
-    /// What the pool would map for a request, and which of its idle chunks would go back to make room for that.
-    fn plan_growth(&self, pool: &Pool, size: u64) -> Option<(u64, Vec<(TileId, u64, u64)>)> {
+    /// What the pool would map for a request.
+    fn plan_growth(&self, pool: &Pool, size: u64) -> Option<Growth> {
         let room = self.room_of(pool);
         if let Some(mapped) = chunks::growth(&self.rules, size, room) {
-            return Some((mapped, Vec::new()));
+            return Some(Growth { mapped, unmapped: Vec::new() });
         }
         if self.rules.remap == Remap::Off {
             return None;
         }
         let mapped = size.checked_next_multiple_of(self.rules.granule.0)?;
-        let idle = chunks::releasable(pool, &self.rules, 0);
-        let mut missing = mapped.checked_sub(room)?;
-        let mut given = Vec::new();
-        for (first, from, to) in idle {
-            let mut from_kept = to;
-            while missing > 0 && from_kept > from {
-                let chunk = (from_kept - 1) / self.rules.growth.0 * self.rules.growth.0;
-                missing = missing.saturating_sub(from_kept - chunk);
-                from_kept = chunk;
-            }
-            if from_kept < to {
-                given.push((first, from_kept, to));
-            }
-        }
-        (missing == 0).then_some((mapped, given))
+        let unmapped = chunks::room_for(pool, &self.rules, mapped.checked_sub(room)?)?;
+        Some(Growth { mapped, unmapped })
     }
 
     /// Gives chunks of a pool back to its device; says how many bytes.
-    fn release(&mut self, pool: PoolId, chunks: &[(TileId, u64, u64)]) -> Bytes {
+    fn release(&mut self, pool: PoolId, chunks: &[Span]) -> Bytes {
         let pool = &mut self.pools[pool];
-        let mut bytes = 0;
-        for (first, from, to) in chunks {
-            pool.unmap(*first, *from, *to);
-            self.addresses.give_back(*from, to - from);
-            bytes += to - from;
+        for span in chunks {
+            pool.unmap(span.first, span.start, span.end);
+            self.addresses.give_back(span.start, span.end - span.start);
         }
+        let bytes = chunks.iter().map(|span| span.end - span.start).sum();
         self.devices[pool.device].reserved -= bytes;
         Bytes(bytes)
     }
 
-    /// Maps the planned bytes as one unused tile.
+    /// Maps bytes for a request as one unused tile; with it, how much was mapped, and how much went back before.
     fn grow(&mut self, pool: PoolId, size: u64) -> Option<(TileId, Bytes, Bytes)> {
-        let (mapped, given) = self.plan_growth(&self.pools[pool], size)?;
-        let unmapped = self.release(pool, &given);
-        let start = self.addresses.take(mapped)?;
+        let Growth { mapped, unmapped } = self.plan_growth(&self.pools[pool], size)?;
+        let unmapped = self.release(pool, &unmapped);
+        let start = self.addresses.take(mapped).expect("there are more addresses than memory");
         let pool = &mut self.pools[pool];
         self.devices[pool.device].reserved += mapped;
         Some((pool.map(start, mapped), Bytes(mapped), unmapped))
@@ -234,7 +235,7 @@ impl Allocator for Cuda {
             self.pools[id].observe(known.observed);
             let pool = &self.pools[id];
             if releases == Some(pool.device) {
-                let chunks = chunks::releasable(pool, &self.rules, pool.attributes.release_threshold.0);
+                let chunks = chunks::above(pool, &self.rules, pool.attributes.release_threshold.0);
                 if !chunks.is_empty() {
                     released.push((id, self.release(id, &chunks)));
                 }
@@ -244,7 +245,7 @@ impl Allocator for Cuda {
     }
 
     fn trim(&mut self, pool: PoolId, keep: Bytes) -> Bytes {
-        let chunks = chunks::releasable(&self.pools[pool], &self.rules, keep.0);
+        let chunks = chunks::above(&self.pools[pool], &self.rules, keep.0);
         let released = self.release(pool, &chunks);
         self.check(pool);
         released
@@ -306,6 +307,3 @@ impl Cuda {
         debug_assert_eq!(self.pools[pool].ledger.total(), self.pools[pool].reserved, "the ledger adds up");
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,8 +5,8 @@
 
 use super::runs::Runs;
 use super::shelf::{Entry, Shelf};
-use super::tiles::{NONE, State, Tile, TileId, Tiles, mix};
-use crate::base::{Bytes, DeviceId, reuse_on_clone};
+use super::tiles::{NONE, State, Tile, TileId, Tiles};
+use crate::base::{Bytes, DeviceId, mix, reuse_on_clone};
 use crate::trace::{AllocId, Attribute, Attributes, Cut, Failure, Ledger, PoolSetup, PoolState, Ticket};
 
 #[derive(Debug)]
@@ -211,22 +211,36 @@ impl Pool {
                 if at.seq > *until {
                     break;
                 }
-                self.lift(id);
                 self.unlink_pending(id, at);
-                self.tiles[id].state = State::Freed { alloc, at, whole, observed: true };
-                self.put(id);
+                self.mark_observed(id, State::Freed { alloc, at, whole, observed: true });
             }
+        }
+    }
+
+    /// A pending tile becomes an observed one. Its place on the indexes that do not care stays.
+    fn mark_observed(&mut self, id: TileId, state: State) {
+        self.digest = self.digest.wrapping_sub(self.tiles[id].digest());
+        self.tiles[id].state = state;
+        let tile = self.tiles[id];
+        self.digest = self.digest.wrapping_add(tile.digest());
+        self.ledger.pending.0 -= tile.size;
+        self.ledger.cached.0 += tile.size;
+        self.observed.insert(&self.tiles, id, 0, 0);
+        if let State::Freed { whole: true, .. } = state {
+            self.observed_blocks.insert(Entry { size: tile.size, start: tile.start, latest: 0, head: id });
         }
     }
 
     /// The frees that are not observed.
     pub(super) fn pending(&self, into: &mut Vec<Ticket>) {
         for list in &self.pending {
-            let tiles = std::iter::successors(Some(list.oldest), |id| Some(self.tiles[*id].newer));
-            into.extend(tiles.take_while(|id| *id != NONE).filter_map(|id| match self.tiles[id].state {
-                State::Freed { at, .. } => Some(at),
-                _ => None,
-            }));
+            let mut id = list.oldest;
+            while id != NONE {
+                if let State::Freed { at, .. } = self.tiles[id].state {
+                    into.push(at);
+                }
+                id = self.tiles[id].newer;
+            }
         }
     }
 
@@ -294,7 +308,7 @@ impl Pool {
         size: u64,
         belongs: impl Fn(&Tile) -> bool + Copy,
     ) -> impl Iterator<Item = FreeRun> {
-        self.extents.shelf(0).from_size(size).flat_map(move |extent| {
+        self.extents.shelf(0).at_least(size).flat_map(move |extent| {
             let mut next = extent.head;
             let runs = std::iter::from_fn(move || {
                 let tile = |id: TileId| &self.tiles[id];

@@ -36,7 +36,7 @@ impl Search<'_> {
                 .or_else(|| pool.observed.fit(&pool.tiles, 0, self.size, u32::MAX)),
             Policy::FollowEvent if reuse.follow_event => self.pick_of_others(self.known.ordered),
             Policy::Opportunistic if reuse.opportunistic => self.pick_of_others(self.known.done),
-            Policy::Unused => pool.unused.from_size(self.size).next().copied(),
+            Policy::Unused => pool.unused.at_least(self.size).next().copied(),
             Policy::Internal if reuse.internal => self.pick_of_others(&[]),
             Policy::Growth | Policy::FollowEvent | Policy::Opportunistic | Policy::Internal => return None,
         };
@@ -145,6 +145,6 @@ impl Search<'_> {
 
 /// The lowest block of exactly this size whose free is not after `until`.
 fn exact(blocks: &Shelf, size: u64, until: u32) -> Option<Entry> {
-    let equal = blocks.from_size(size).take_while(|entry| entry.size == size);
+    let equal = blocks.at_least(size).take_while(|entry| entry.size == size);
     equal.into_iter().find(|entry| entry.latest <= until).copied()
 }

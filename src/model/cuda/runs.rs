@@ -49,7 +49,7 @@ impl Runs {
     /// The smallest run of a key that has room for `size` and no free later than `until`; of equal ones the lowest.
     pub(super) fn fit(&self, tiles: &Tiles, key: usize, size: u64, until: u32) -> Option<Entry> {
         let usable = |entry: &&Entry| entry.latest <= until || self.is_within(tiles, entry.head, until);
-        self.shelves[key].from_size(size).find(usable).copied()
+        self.shelves[key].at_least(size).find(usable).copied()
     }
 
     /// Whether a run whose bound on the latest free is not exact has no free later than `until` after all.

@@ -67,7 +67,7 @@ impl Shelf {
     }
 
     /// The entries of at least this size, smallest first, equal sizes by address.
-    pub(super) fn from_size(&self, size: u64) -> impl Iterator<Item = &Entry> + '_ {
+    pub(super) fn at_least(&self, size: u64) -> impl Iterator<Item = &Entry> + '_ {
         let (rank, at) = self.position((size, 0));
         let first = self.order.get(rank).map_or(&[][..], |bucket| &self.bucket(*bucket)[at..]);
         let rest = self.order.get(rank + 1..).unwrap_or_default();
@@ -170,7 +170,7 @@ mod tests {
             if step % 64 == 0 {
                 let size = draws.between(0, 42);
                 copy.clone_from(&shelf);
-                assert!(copy.from_size(size).map(Entry::key).eq(set.range((size, 0)..).copied()));
+                assert!(copy.at_least(size).map(Entry::key).eq(set.range((size, 0)..).copied()));
                 assert_eq!(copy.is_empty(), set.is_empty());
             }
         }

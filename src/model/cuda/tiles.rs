@@ -2,7 +2,7 @@
 //!
 //! Tiles of different growths are never neighbours, even at adjacent addresses; nor are those on two sides of a hole.
 
-use crate::base::reuse_on_clone;
+use crate::base::{mix, reuse_on_clone};
 use crate::trace::{AllocId, Ticket};
 
 /// The index of a tile.
@@ -59,20 +59,6 @@ impl Tile {
         };
         mix(&[self.start, self.size, words[0], words[1]])
     }
-}
-
-/// A 128-bit hash of a few words: two lanes that multiply and fold.
-pub(super) fn mix(words: &[u64]) -> u128 {
-    let lane = |seed: u64, factor: u64| {
-        words.iter().fold(seed, |hash, word| {
-            let wide = u128::from((hash ^ word).wrapping_add(seed)) * u128::from(factor);
-            (wide >> 64) as u64 ^ wide as u64
-        })
-    };
-    // Digits of pi and of the golden ratio; any odd numbers without a pattern would do.
-    let high = lane(0x243f_6a88_85a3_08d3, 0x9e37_79b9_7f4a_7c15);
-    let low = lane(0x1319_8a2e_0370_7344, 0xf39c_c060_5ced_c835);
-    u128::from(high) << 64 | u128::from(low)
 }
 
 /// The arena of a pool's tiles.
