@@ -4,8 +4,8 @@
 ///
 /// The derive cannot do this: its `clone_from` builds a new value and drops the old one.
 macro_rules! reuse_on_clone {
-    ($type:ident $(<$($parameter:ident : $bound:path),+>)? { $($field:ident),+ $(,)? }) => {
-        impl $(<$($parameter: $bound),+>)? Clone for $type $(<$($parameter),+>)? {
+    ($type:ident $([$($parameter:ident : $($bound:path),+);+])? { $($field:ident),+ $(,)? }) => {
+        impl $(<$($parameter: $($bound +)+),+>)? Clone for $type $(<$($parameter),+>)? {
             fn clone(&self) -> Self {
                 Self { $($field: self.$field.clone()),+ }
             }

@@ -4,6 +4,7 @@
 
 mod clone;
 mod diagnostic;
+mod digest;
 mod ids;
 mod nearest;
 mod random;
@@ -12,6 +13,7 @@ mod units;
 
 pub(crate) use clone::reuse_on_clone;
 pub use diagnostic::{Code, Diagnostic, Edit, Label, Severity};
+pub use digest::mix;
 pub use ids::{
     BufferId, DeviceId, EventId, ExpectId, HostId, KernelId, PoolId, SignalId, SnapshotId, StmtId, StreamId,
 };

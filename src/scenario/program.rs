@@ -328,15 +328,18 @@ pub struct SnapshotLine {
 
 impl SyncTarget {
     /// The target of the call, each name resolved by `stream` or `event`.
-    pub fn resolve(
+    ///
+    /// # Errors
+    /// Those of the two.
+    pub fn resolve<E>(
         &self,
-        stream: impl FnOnce(&Chosen<StreamId>) -> StreamId,
-        event: impl FnOnce(&Chosen<EventId>) -> EventId,
-    ) -> Target {
-        match self {
+        stream: impl FnOnce(&Chosen<StreamId>) -> Result<StreamId, E>,
+        event: impl FnOnce(&Chosen<EventId>) -> Result<EventId, E>,
+    ) -> Result<Target, E> {
+        Ok(match self {
             SyncTarget::Device(device) => Target::Device(*device),
-            SyncTarget::Stream(chosen) => Target::Stream(stream(chosen)),
-            SyncTarget::Event(chosen) => Target::Event(event(chosen)),
-        }
+            SyncTarget::Stream(chosen) => Target::Stream(stream(chosen)?),
+            SyncTarget::Event(chosen) => Target::Event(event(chosen)?),
+        })
     }
 }

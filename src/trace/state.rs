@@ -1,6 +1,6 @@
 //! The state of a pool as figures, and as a list of its blocks.
 
-use super::{AllocId, Attributes, Ticket};
+use super::{AllocId, Attribute, Attributes, Figure, Ticket};
 use crate::base::{Bytes, PoolId};
 
 /// The figures of a pool.
@@ -18,6 +18,27 @@ pub struct PoolState {
     pub ledger: Ledger,
     /// The writable attributes.
     pub attributes: Attributes,
+}
+
+impl PoolState {
+    /// One figure; a switch is 0 or 1.
+    pub fn figure(&self, figure: Figure) -> u64 {
+        let Attributes { release_threshold, reuse } = self.attributes;
+        match figure {
+            Figure::Attribute(Attribute::FollowEvent) => u64::from(reuse.follow_event),
+            Figure::Attribute(Attribute::Opportunistic) => u64::from(reuse.opportunistic),
+            Figure::Attribute(Attribute::Internal) => u64::from(reuse.internal),
+            Figure::Attribute(Attribute::ReleaseThreshold) => release_threshold.0,
+            Figure::Attribute(Attribute::Reserved) => self.reserved.0,
+            Figure::Attribute(Attribute::ReservedHigh) => self.reserved_high.0,
+            Figure::Attribute(Attribute::Used) => self.used.0,
+            Figure::Attribute(Attribute::UsedHigh) => self.used_high.0,
+            Figure::Padding => self.ledger.padding.0,
+            Figure::Pending => self.ledger.pending.0,
+            Figure::Cached => self.ledger.cached.0,
+            Figure::Unused => self.ledger.unused.0,
+        }
+    }
 }
 
 /// Where the bytes of a pool are. `live + padding + pending + cached + unused == reserved`, always.

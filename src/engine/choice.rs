@@ -1,0 +1,57 @@
+//! Every freedom of a run goes through a chooser: durations, and picks that documents leave open.
+
+use crate::base::{Draws, IndexVec, Nanos, StmtId};
+use crate::scenario::Program;
+use crate::trace::Law;
+use std::sync::Arc;
+
+/// Where a run is free to go on in several ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// Of several host threads that could go on, which does.
+    Host,
+}
+
+/// Makes the choices of a run.
+pub trait Chooser {
+    /// Picks one of `count` ways, from 0.
+    fn pick(&mut self, point: Point, count: u32) -> u32;
+    /// Draws how long an operation of a statement runs. Operations of one statement draw one after the other.
+    fn duration(&mut self, stmt: StmtId, law: &Law) -> Nanos;
+}
+
+/// Chooses by a seed. Each statement draws from a sequence of its own, so that an edit of one line leaves the draws of the
+/// others alone.
+#[derive(Clone, Debug)]
+pub struct Seeded {
+    seed: u64,
+    streams: Arc<IndexVec<StmtId, u64>>,
+    draws: IndexVec<StmtId, Option<Box<Draws>>>,
+}
+
+impl Seeded {
+    /// The choices of this seed for this program.
+    pub fn new(program: &Program, seed: u64) -> Self {
+        let streams = program.statements.iter().map(|statement| statement.draws).collect();
+        let draws = program.statements.iter().map(|_| None).collect();
+        Self { seed, streams: Arc::new(streams), draws }
+    }
+}
+
+impl Chooser for Seeded {
+    /// Without exploration the order is fixed: always the first.
+    fn pick(&mut self, _: Point, _: u32) -> u32 {
+        0
+    }
+
+    fn duration(&mut self, stmt: StmtId, law: &Law) -> Nanos {
+        match *law {
+            Law::Constant(duration) => duration,
+            Law::Uniform { low, high } => {
+                let draws = self.draws[stmt]
+                    .get_or_insert_with(|| Box::new(Draws::new(self.seed, self.streams[stmt])));
+                Nanos(draws.between(low.0, high.0))
+            }
+        }
+    }
+}

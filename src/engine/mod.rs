@@ -1,0 +1,14 @@
+//! The machine that takes one host call at a time, and the virtual time in which devices make progress.
+//!
+//! It joins order and model: a call becomes an operation in flight, a decision of the allocator, events for the sink.
+//! Its callers are program cursors, a simulated driver, and exploration. It must not know names, texts or verdicts.
+
+mod choice;
+mod machine;
+mod run;
+mod timeline;
+
+pub use choice::{Chooser, Point, Seeded};
+pub use machine::Machine;
+pub use run::{Ending, Stop, run, run_on};
+pub use timeline::{Progress, Timeline};

@@ -1,0 +1,309 @@
+//! The `cuda` model: what CUDA's documents say about stream-ordered allocation, as one procedure.
+//!
+//! All pools of all devices in one value, since pools of a device share its memory. A failed call changes nothing.
+//!
+//! Rules: CUDA Programming Guide 4.3, CUDA driver API "Stream Ordered Memory Allocator". Where they are silent, the order
+//! of classes, the pick within a class and the units of growth are Millpond's, and numbers come from the profile.
+
+mod address;
+mod chunks;
+mod pool;
+mod reuse;
+mod runs;
+mod shelf;
+mod tiles;
+
+use super::{Allocator, Known, Request};
+use crate::base::{Bytes, DeviceId, IndexVec, PoolId, mix, reuse_on_clone};
+use crate::trace::{
+    AllocId, Attribute, Block, BlockState, Decision, Failure, Policy, PoolPicture, PoolState, Range,
+    Refusals, Remap, Rules, Setup, Ticket,
+};
+use address::AddressSpace;
+use chunks::Span;
+use pool::Pool;
+use reuse::Search;
+use smallvec::SmallVec;
+use tiles::{State, TileId};
+
+/// CUDA's stream-ordered allocator.
+#[derive(Debug)]
+pub struct Cuda {
+    rules: Rules,
+    devices: IndexVec<DeviceId, Device>,
+    pools: IndexVec<PoolId, Pool>,
+    addresses: AddressSpace,
+    live: Vec<Live>,
+    /// Free places in `live`.
+    vacant: Vec<u32>,
+    serial: u32,
+}
+
+/// A device has at most so much memory, 64 PiB; so addresses never run out before memory does.
+const MEMORY_MAX: u64 = 1 << 56;
+
+/// A device's physical memory.
+#[derive(Clone, Copy, Debug)]
+struct Device {
+    memory: u64,
+    reserved: u64,
+}
+
+/// A place in the table of live allocations. Serial 0: none.
+#[derive(Clone, Copy, Debug)]
+struct Live {
+    serial: u32,
+    pool: PoolId,
+    tile: TileId,
+}
+
+/// What a growth does to physical memory.
+struct Growth {
+    mapped: u64,
+    /// Idle chunks that make room for it.
+    unmapped: Vec<Span>,
+}
+
+reuse_on_clone!(Cuda { rules, devices, pools, addresses, live, vacant, serial });
+
+impl Cuda {
+    /// The allocator before the first call.
+    pub fn new(setup: &Setup) -> Self {
+        let streams = setup.streams.len();
+        let pool = |pool| Pool::new(pool, setup.rules.granule, streams);
+        Self {
+            rules: setup.rules,
+            devices: setup
+                .devices
+                .iter()
+                .map(|d| Device { memory: d.memory.0.min(MEMORY_MAX), reserved: 0 })
+                .collect(),
+            pools: setup.pools.iter().map(pool).collect(),
+            addresses: AddressSpace::new(setup.rules.growth.0),
+            live: Vec::new(),
+            vacant: Vec::new(),
+            serial: 0,
+        }
+    }
+
+    fn room_of(&self, pool: &Pool) -> u64 {
+        let device = self.devices[pool.device];
+        let of_pool = pool.max_size.map_or(u64::MAX, |max| max.saturating_sub(pool.reserved));
+        (device.memory - device.reserved).min(of_pool)
+    }
+
+    /// What the pool would map for a request.
+    fn plan_growth(&self, pool: &Pool, size: u64) -> Option<Growth> {
+        let room = self.room_of(pool);
+        if let Some(mapped) = chunks::growth(&self.rules, size, room) {
+            return Some(Growth { mapped, unmapped: Vec::new() });
+        }
+        if self.rules.remap == Remap::Off {
+            return None;
+        }
+        let mapped = size.checked_next_multiple_of(self.rules.granule.0)?;
+        let unmapped = chunks::room_for(pool, &self.rules, mapped.checked_sub(room)?)?;
+        Some(Growth { mapped, unmapped })
+    }
+
+    /// Gives chunks of a pool back to its device; says how many bytes.
+    fn release(&mut self, pool: PoolId, chunks: &[Span]) -> Bytes {
+        let pool = &mut self.pools[pool];
+        for span in chunks {
+            pool.unmap(span.first, span.start, span.end);
+            self.addresses.give_back(span.start, span.end - span.start);
+        }
+        let bytes = chunks.iter().map(|span| span.end - span.start).sum();
+        self.devices[pool.device].reserved -= bytes;
+        Bytes(bytes)
+    }
+
+    /// Maps bytes for a request as one unused tile; with it, how much was mapped, and how much went back before.
+    fn grow(&mut self, pool: PoolId, size: u64) -> Option<(TileId, Bytes, Bytes)> {
+        let Growth { mapped, unmapped } = self.plan_growth(&self.pools[pool], size)?;
+        let unmapped = self.release(pool, &unmapped);
+        let start = self.addresses.take(mapped).expect("there are more addresses than memory");
+        let pool = &mut self.pools[pool];
+        self.devices[pool.device].reserved += mapped;
+        Some((pool.map(start, mapped), Bytes(mapped), unmapped))
+    }
+
+    fn next_id(&self) -> AllocId {
+        let slot = self.vacant.last().copied().unwrap_or(self.live.len() as u32);
+        AllocId { slot, serial: self.serial + 1 }
+    }
+
+    fn enter(&mut self, alloc: AllocId, live: Live) {
+        self.serial = alloc.serial;
+        match self.vacant.pop() {
+            Some(slot) => self.live[slot as usize] = live,
+            None => self.live.push(live),
+        }
+    }
+
+    fn rounded(&self, size: Bytes) -> Option<u64> {
+        size.checked_round_up(self.rules.alignment).map(|size| size.0)
+    }
+
+    fn serve(
+        &mut self,
+        request: Request,
+        known: Known<'_>,
+        size: u64,
+    ) -> Option<(TileId, Policy, Bytes, Bytes)> {
+        for class in Policy::ALL {
+            let search = Search { pool: &self.pools[request.pool], size, at: request.at, known };
+            if let Some(first) = search.pick(class) {
+                return Some((first, class, Bytes::ZERO, Bytes::ZERO));
+            }
+            if class == Policy::Growth
+                && let Some((first, mapped, unmapped)) = self.grow(request.pool, size)
+            {
+                return Some((first, class, mapped, unmapped));
+            }
+        }
+        None
+    }
+}
+
+impl Allocator for Cuda {
+    fn alloc(&mut self, request: Request, known: Known<'_>) -> Result<Decision, Failure> {
+        if request.size == Bytes::ZERO {
+            let range = Range { start: 0, size: Bytes::ZERO };
+            let waits = SmallVec::new();
+            let (mapped, unmapped) = (Bytes::ZERO, Bytes::ZERO);
+            let (alloc, requested) = (AllocId::NULL, Bytes::ZERO);
+            return Ok(Decision {
+                alloc,
+                range,
+                requested,
+                policy: None,
+                reuses: None,
+                waits,
+                mapped,
+                unmapped,
+            });
+        }
+        let size = self.rounded(request.size).ok_or(Failure::OutOfMemory)?;
+        let served = self.serve(request, known, size).ok_or(Failure::OutOfMemory)?;
+        let (first, class, mapped, unmapped) = served;
+        let alloc = self.next_id();
+        let mut reuses = None;
+        let mut waits: SmallVec<[Ticket; 2]> = SmallVec::new();
+        let consumed = |state: State| {
+            let State::Freed { alloc, at, observed, .. } = state else { return };
+            reuses = reuses.or(Some(alloc));
+            if class != Policy::Internal || observed || at.stream == request.at.stream {
+                return;
+            }
+            match waits.iter_mut().find(|wait| wait.stream == at.stream) {
+                Some(wait) => wait.seq = wait.seq.max(at.seq),
+                None => waits.push(at),
+            }
+        };
+        let live = State::Live { alloc, requested: request.size.0 };
+        let pool = &mut self.pools[request.pool];
+        let tile = pool.carve(first, size, live, consumed);
+        let range = Range { start: pool.tiles[tile].start, size: Bytes(size) };
+        self.enter(alloc, Live { serial: alloc.serial, pool: request.pool, tile });
+        self.check(request.pool);
+        let policy = Some(class);
+        Ok(Decision { alloc, range, requested: request.size, policy, reuses, waits, mapped, unmapped })
+    }
+
+    fn free(&mut self, alloc: AllocId, at: Ticket, _: Known<'_>) -> Result<Option<PoolId>, Failure> {
+        if alloc == AllocId::NULL {
+            return Ok(None);
+        }
+        let is_live = |live: &&mut Live| live.serial == alloc.serial && alloc.serial != 0;
+        let live = self.live.get_mut(alloc.slot as usize).filter(is_live).ok_or(Failure::InvalidValue)?;
+        let Live { pool, tile, .. } = *live;
+        live.serial = 0;
+        self.vacant.push(alloc.slot);
+        self.pools[pool].free(tile, alloc, at);
+        self.check(pool);
+        Ok(Some(pool))
+    }
+
+    fn synchronised(
+        &mut self,
+        releases: Option<DeviceId>,
+        known: Known<'_>,
+        released: &mut Vec<(PoolId, Bytes)>,
+    ) {
+        for id in self.pools.indices() {
+            self.pools[id].observe(known.observed);
+            let pool = &self.pools[id];
+            if releases == Some(pool.device) {
+                let chunks = chunks::above(pool, &self.rules, pool.attributes.release_threshold.0);
+                if !chunks.is_empty() {
+                    released.push((id, self.release(id, &chunks)));
+                }
+            }
+            self.check(id);
+        }
+    }
+
+    fn trim(&mut self, pool: PoolId, keep: Bytes) -> Bytes {
+        let chunks = chunks::above(&self.pools[pool], &self.rules, keep.0);
+        let released = self.release(pool, &chunks);
+        self.check(pool);
+        released
+    }
+
+    fn set(&mut self, pool: PoolId, attribute: Attribute, value: u64) -> Result<(), Failure> {
+        self.pools[pool].set(attribute, value)
+    }
+
+    fn state(&self, pool: PoolId) -> PoolState {
+        self.pools[pool].state()
+    }
+
+    fn room(&self, pool: PoolId) -> (Bytes, Bytes) {
+        let pool = &self.pools[pool];
+        (Bytes(self.devices[pool.device].reserved - pool.reserved), Bytes(self.room_of(pool)))
+    }
+
+    fn refused(&self, request: Request, known: Known<'_>) -> Refusals {
+        let pool = &self.pools[request.pool];
+        // A size that cannot even be rounded up fits nowhere.
+        let size = self.rounded(request.size).unwrap_or(u64::MAX);
+        let search = Search { pool, size, at: request.at, known };
+        search.refusals(Bytes(self.room_of(pool)), self.plan_growth(pool, size).is_some())
+    }
+
+    fn picture(&self, id: PoolId) -> PoolPicture {
+        let pool = &self.pools[id];
+        let block = |tile: &tiles::Tile| Block {
+            start: tile.start,
+            size: Bytes(tile.size),
+            state: match tile.state {
+                State::Live { alloc, requested } => BlockState::Live { alloc, requested: Bytes(requested) },
+                State::Freed { alloc, at, observed, .. } => BlockState::Freed { alloc, at, observed },
+                State::Unused | State::Vacant => BlockState::Unused,
+            },
+        };
+        let mut blocks: Vec<Block> = pool.tiles.iter().map(|(_, tile)| block(tile)).collect();
+        blocks.sort_unstable_by_key(|block| block.start);
+        PoolPicture { pool: id, state: pool.state(), fragmented: pool.fragmented(), blocks }
+    }
+
+    fn pending(&self, into: &mut Vec<Ticket>) {
+        self.pools.iter().for_each(|pool| pool.pending(into));
+    }
+
+    fn digest(&self) -> u128 {
+        let pools = self.pools.iter().enumerate().map(|(index, pool)| {
+            let digest = pool.digest();
+            mix(&[index as u64, digest as u64, (digest >> 64) as u64])
+        });
+        pools.fold(u128::from(self.serial), u128::wrapping_add)
+    }
+}
+
+impl Cuda {
+    /// In debug builds: the ledger of a pool adds up to what it has reserved.
+    fn check(&self, pool: PoolId) {
+        debug_assert_eq!(self.pools[pool].ledger.total(), self.pools[pool].reserved, "the ledger adds up");
+    }
+}

@@ -1,0 +1,420 @@
+//! One pool: its tiles, the indexes over them, its counters and attributes.
+//!
+//! Every change of a tile takes it off all indexes (`lift`), changes it, and puts it back (`put`); so ledger, digest and
+//! indexes cannot disagree with the tiles. Must not know devices, other pools, or which class is to serve.
+
+use super::runs::Runs;
+use super::shelf::{Entry, Shelf};
+use super::tiles::{NONE, State, Tile, TileId, Tiles};
+use crate::base::{Bytes, DeviceId, mix, reuse_on_clone};
+use crate::trace::{AllocId, Attribute, Attributes, Cut, Failure, Ledger, PoolSetup, PoolState, Ticket};
+
+#[derive(Debug)]
+pub(super) struct Pool {
+    pub(super) device: DeviceId,
+    pub(super) max_size: Option<u64>,
+    pub(super) attributes: Attributes,
+    pub(super) ledger: Ledger,
+    pub(super) reserved: u64,
+    reserved_high: u64,
+    used_high: u64,
+    pub(super) tiles: Tiles,
+    /// Blocks exactly as they were freed, by the stream that freed them.
+    pub(super) blocks: Vec<Shelf>,
+    /// The same, observed ones of all streams.
+    pub(super) observed_blocks: Shelf,
+    pub(super) unused: Shelf,
+    /// Neighbouring freed tiles of one stream.
+    pub(super) by_stream: Runs,
+    /// Neighbouring observed tiles.
+    pub(super) observed: Runs,
+    /// Neighbouring tiles that are not live.
+    pub(super) extents: Runs,
+    /// For each stream, the pending tiles in the order of their frees.
+    pending: Vec<Pending>,
+    digest: u128,
+}
+
+/// Neighbouring free tiles.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FreeRun {
+    pub(super) first: TileId,
+    pub(super) last: TileId,
+    pub(super) start: u64,
+    pub(super) size: u64,
+}
+
+/// The ends of a list of pending tiles.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    oldest: TileId,
+    newest: TileId,
+}
+
+reuse_on_clone!(Pool {
+    device,
+    max_size,
+    attributes,
+    ledger,
+    reserved,
+    reserved_high,
+    used_high,
+    tiles,
+    blocks,
+    observed_blocks,
+    unused,
+    by_stream,
+    observed,
+    extents,
+    pending,
+    digest,
+});
+
+impl Pool {
+    pub(super) fn new(setup: &PoolSetup, granule: Bytes, streams: usize) -> Self {
+        let rounded = |size: Bytes| size.checked_round_up(granule).unwrap_or(Bytes::MAX).0;
+        Self {
+            device: setup.device,
+            max_size: setup.max_size.map(rounded),
+            attributes: setup.attributes,
+            ledger: Ledger::default(),
+            reserved: 0,
+            reserved_high: 0,
+            used_high: 0,
+            tiles: Tiles::default(),
+            blocks: (0..streams).map(|_| Shelf::default()).collect(),
+            observed_blocks: Shelf::default(),
+            unused: Shelf::default(),
+            by_stream: Runs::new(streams),
+            observed: Runs::new(1),
+            extents: Runs::new(1),
+            pending: vec![Pending { oldest: NONE, newest: NONE }; streams],
+            digest: 0,
+        }
+    }
+
+    /// Takes a tile off all indexes, so that it may change.
+    pub(super) fn lift(&mut self, id: TileId) {
+        let tile = self.tiles[id];
+        self.digest = self.digest.wrapping_sub(tile.digest());
+        match tile.state {
+            State::Live { requested, .. } => {
+                self.ledger.live.0 -= requested;
+                self.ledger.padding.0 -= tile.size - requested;
+                return;
+            }
+            State::Freed { at, whole, observed, .. } => {
+                if whole {
+                    self.blocks[at.stream.index()].remove(tile.size, tile.start);
+                }
+                if observed {
+                    self.ledger.cached.0 -= tile.size;
+                    self.observed.remove(&self.tiles, id);
+                    if whole {
+                        self.observed_blocks.remove(tile.size, tile.start);
+                    }
+                } else {
+                    self.ledger.pending.0 -= tile.size;
+                }
+                self.by_stream.remove(&self.tiles, id);
+            }
+            State::Unused => {
+                self.ledger.unused.0 -= tile.size;
+                self.unused.remove(tile.size, tile.start);
+            }
+            State::Vacant => unreachable!("a vacant tile is on no index"),
+        }
+        self.extents.remove(&self.tiles, id);
+    }
+
+    /// Puts a tile on all indexes.
+    pub(super) fn put(&mut self, id: TileId) {
+        let tile = self.tiles[id];
+        self.digest = self.digest.wrapping_add(tile.digest());
+        let entry = |latest| Entry { size: tile.size, start: tile.start, latest, head: id };
+        match tile.state {
+            State::Live { requested, .. } => {
+                self.ledger.live.0 += requested;
+                self.ledger.padding.0 += tile.size - requested;
+                return;
+            }
+            State::Freed { at, whole, observed, .. } => {
+                if whole {
+                    self.blocks[at.stream.index()].insert(entry(at.seq));
+                }
+                if observed {
+                    self.ledger.cached.0 += tile.size;
+                    self.observed.insert(&self.tiles, id, 0, 0);
+                    if whole {
+                        self.observed_blocks.insert(entry(0));
+                    }
+                } else {
+                    self.ledger.pending.0 += tile.size;
+                }
+                self.by_stream.insert(&self.tiles, id, at.stream.index() as u32, at.seq);
+            }
+            State::Unused => {
+                self.ledger.unused.0 += tile.size;
+                self.unused.insert(entry(0));
+            }
+            State::Vacant => unreachable!("a vacant tile is on no index"),
+        }
+        self.extents.insert(&self.tiles, id, 0, 0);
+    }
+
+    /// A live tile is freed.
+    pub(super) fn free(&mut self, id: TileId, alloc: AllocId, at: Ticket) {
+        self.lift(id);
+        self.tiles[id].state = State::Freed { alloc, at, whole: true, observed: false };
+        self.append_pending(id, at);
+        self.put(id);
+    }
+
+    fn append_pending(&mut self, id: TileId, at: Ticket) {
+        let list = &mut self.pending[at.stream.index()];
+        (self.tiles[id].older, self.tiles[id].newer) = (list.newest, NONE);
+        match list.newest {
+            NONE => list.oldest = id,
+            newest => self.tiles[newest].newer = id,
+        }
+        list.newest = id;
+    }
+
+    /// A pending tile leaves the list of its stream.
+    fn unlink_pending(&mut self, id: TileId, at: Ticket) {
+        let (older, newer) = (self.tiles[id].older, self.tiles[id].newer);
+        let list = &mut self.pending[at.stream.index()];
+        match older {
+            NONE => list.oldest = newer,
+            older => self.tiles[older].newer = newer,
+        }
+        match newer {
+            NONE => list.newest = older,
+            newer => self.tiles[newer].older = older,
+        }
+    }
+
+    /// Frees within the cut are observed from now on.
+    pub(super) fn observe(&mut self, observed: &Cut) {
+        if self.ledger.pending == Bytes::ZERO {
+            return;
+        }
+        for (stream, until) in observed.iter().enumerate() {
+            loop {
+                let id = self.pending[stream].oldest;
+                if id == NONE {
+                    break;
+                }
+                let State::Freed { alloc, at, whole, .. } = self.tiles[id].state else {
+                    unreachable!("only freed tiles are pending")
+                };
+                if at.seq > *until {
+                    break;
+                }
+                self.lift(id);
+                self.unlink_pending(id, at);
+                self.tiles[id].state = State::Freed { alloc, at, whole, observed: true };
+                self.put(id);
+            }
+        }
+    }
+
+    /// The frees that are not observed.
+    pub(super) fn pending(&self, into: &mut Vec<Ticket>) {
+        for list in &self.pending {
+            let mut id = list.oldest;
+            while id != NONE {
+                if let State::Freed { at, .. } = self.tiles[id].state {
+                    into.push(at);
+                }
+                id = self.tiles[id].newer;
+            }
+        }
+    }
+
+    /// Hands out `size` bytes from the start of a tile on, across its neighbours where it is too small. `consumed` is told
+    /// each tile that loses bytes. All of them must be free.
+    pub(super) fn carve(
+        &mut self,
+        first: TileId,
+        size: u64,
+        live: State,
+        mut consumed: impl FnMut(State),
+    ) -> TileId {
+        let (mut last, mut covered) = (first, 0);
+        loop {
+            self.lift(last);
+            let tile = self.tiles[last];
+            consumed(tile.state);
+            covered += tile.size;
+            if covered >= size {
+                break;
+            }
+            last = tile.next;
+        }
+        let Tile { start, prev, .. } = self.tiles[first];
+        let rest = covered - size;
+        let mut next = first;
+        loop {
+            let id = next;
+            if id == last && rest > 0 {
+                self.shrink(id, rest);
+                break;
+            }
+            let tile = self.tiles[id];
+            next = tile.next;
+            if let State::Freed { at, observed: false, .. } = tile.state {
+                self.unlink_pending(id, at);
+            }
+            self.tiles.remove(id);
+            if id == last {
+                break;
+            }
+        }
+        let given = self.tiles.insert(start, size, live, prev, next);
+        self.put(given);
+        if rest > 0 {
+            self.put(next);
+        }
+        self.used_high = self.used_high.max(self.ledger.live.0);
+        given
+    }
+
+    /// A lifted tile keeps only its upper bytes, and is no block as it was freed any more.
+    fn shrink(&mut self, id: TileId, size: u64) {
+        let tile = &mut self.tiles[id];
+        tile.start += tile.size - size;
+        tile.size = size;
+        if let State::Freed { whole, .. } = &mut tile.state {
+            *whole = false;
+        }
+    }
+
+    /// The maximal runs of neighbouring free tiles that each satisfy `belongs` and together have at least `size` bytes.
+    pub(super) fn free_runs(
+        &self,
+        size: u64,
+        belongs: impl Fn(&Tile) -> bool + Copy,
+    ) -> impl Iterator<Item = FreeRun> {
+        self.extents.shelf(0).at_least(size).flat_map(move |extent| {
+            let mut next = extent.head;
+            let runs = std::iter::from_fn(move || {
+                let tile = |id: TileId| &self.tiles[id];
+                let is_free = |id: &TileId| !matches!(tile(*id).state, State::Live { .. });
+                let first = self.tiles.walk(next).take_while(is_free).find(|id| belongs(tile(*id)))?;
+                let members = self.tiles.walk(first).take_while(|id| is_free(id) && belongs(tile(*id)));
+                let last = members.last().expect("the first one belongs");
+                next = tile(last).next;
+                let start = tile(first).start;
+                Some(FreeRun { first, last, start, size: tile(last).end() - start })
+            });
+            runs.filter(move |run| run.size >= size)
+        })
+    }
+
+    /// Of the cached and unused bytes, those outside the largest range of such bytes.
+    pub(super) fn fragmented(&self) -> Bytes {
+        let largest = self.free_runs(1, Tile::is_idle).map(|run| run.size).max();
+        Bytes(self.ledger.cached.0 + self.ledger.unused.0 - largest.unwrap_or(0))
+    }
+
+    /// Newly mapped bytes become an unused tile.
+    pub(super) fn map(&mut self, start: u64, size: u64) -> TileId {
+        self.reserved += size;
+        self.reserved_high = self.reserved_high.max(self.reserved);
+        self.digest = self.digest.wrapping_add(opening(start));
+        let id = self.tiles.insert(start, size, State::Unused, NONE, NONE);
+        self.put(id);
+        id
+    }
+
+    /// Unmaps `from..to`, which only idle tiles cover, the first of them `first` or after it.
+    pub(super) fn unmap(&mut self, first: TileId, from: u64, to: u64) {
+        let mut id = first;
+        while self.tiles[id].end() <= from {
+            id = self.tiles[id].next;
+        }
+        if self.tiles[id].start < from {
+            id = self.split(id, from);
+        }
+        loop {
+            debug_assert!(self.tiles[id].is_idle(), "only idle memory goes back");
+            if self.tiles[id].end() > to {
+                self.split(id, to);
+            }
+            self.lift(id);
+            let tile = self.tiles[id];
+            self.reserved -= tile.size;
+            match tile.prev {
+                NONE => self.digest = self.digest.wrapping_sub(opening(tile.start)),
+                prev => self.tiles.part_after(prev),
+            }
+            if tile.next != NONE {
+                self.tiles.part_after(id);
+                self.digest = self.digest.wrapping_add(opening(tile.end()));
+            }
+            self.tiles.remove(id);
+            if tile.end() == to {
+                return;
+            }
+            id = tile.next;
+        }
+    }
+
+    /// Splits an idle tile; the upper part is the new tile. Neither is a block as it was freed any more.
+    fn split(&mut self, id: TileId, at: u64) -> TileId {
+        self.lift(id);
+        let tile = self.tiles[id];
+        let mut state = tile.state;
+        if let State::Freed { whole, .. } = &mut state {
+            *whole = false;
+        }
+        self.tiles[id].size = at - tile.start;
+        self.tiles[id].state = state;
+        let upper = self.tiles.insert(at, tile.end() - at, state, id, tile.next);
+        self.put(id);
+        self.put(upper);
+        upper
+    }
+
+    pub(super) fn set(&mut self, attribute: Attribute, value: u64) -> Result<(), Failure> {
+        let reuse = &mut self.attributes.reuse;
+        match attribute {
+            Attribute::FollowEvent => reuse.follow_event = value != 0,
+            Attribute::Opportunistic => reuse.opportunistic = value != 0,
+            Attribute::Internal => reuse.internal = value != 0,
+            Attribute::ReleaseThreshold => self.attributes.release_threshold = Bytes(value),
+            Attribute::ReservedHigh if value == 0 => self.reserved_high = self.reserved,
+            Attribute::UsedHigh if value == 0 => self.used_high = self.ledger.live.0,
+            Attribute::ReservedHigh | Attribute::UsedHigh | Attribute::Reserved | Attribute::Used => {
+                return Err(Failure::InvalidValue);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn state(&self) -> PoolState {
+        PoolState {
+            reserved: Bytes(self.reserved),
+            reserved_high: Bytes(self.reserved_high),
+            used: self.ledger.live,
+            used_high: Bytes(self.used_high),
+            ledger: self.ledger,
+            attributes: self.attributes,
+        }
+    }
+
+    pub(super) fn digest(&self) -> u128 {
+        let reuse = &self.attributes.reuse;
+        let switches = [reuse.follow_event, reuse.opportunistic, reuse.internal];
+        let switches = switches.iter().fold(0, |bits, on| bits << 1 | u64::from(*on));
+        let threshold = self.attributes.release_threshold.0;
+        let counters = mix(&[self.reserved, self.reserved_high, self.used_high, threshold, switches]);
+        self.digest.wrapping_add(counters)
+    }
+}
+
+/// The part of the digest that says that mapped bytes begin here without a neighbour before them.
+fn opening(start: u64) -> u128 {
+    mix(&[start, 4])
+}

@@ -1,0 +1,150 @@
+//! Which bytes serve a request: the classes of memory, and the pick within a class.
+//!
+//! Within a class: a block exactly as it was freed and of equal size, then the smallest range of the class that fits, then
+//! neighbours that became usable in different ways; of equals the lowest address.
+//!
+//! Rules: CUDA Programming Guide 4.3.4.4 (reuse policies) and 4.3.4.5 (observed frees); the order and the pick are Millpond's.
+
+use super::pool::Pool;
+use super::shelf::{Entry, Shelf};
+use super::tiles::{State, Tile, TileId};
+use crate::base::Bytes;
+use crate::model::Known;
+use crate::trace::{Candidate, Cut, Policy, Refusal, Refusals, Ticket};
+
+/// A request as the search sees it.
+#[derive(Clone, Copy)]
+pub(super) struct Search<'a> {
+    pub(super) pool: &'a Pool,
+    /// The size, rounded up.
+    pub(super) size: u64,
+    pub(super) at: Ticket,
+    pub(super) known: Known<'a>,
+}
+
+impl Search<'_> {
+    /// The first tile of the bytes with which a class can serve; `None` for growth, which has no tiles yet.
+    pub(super) fn pick(&self, class: Policy) -> Option<TileId> {
+        let pool = self.pool;
+        let reuse = pool.attributes.reuse;
+        let own = self.at.stream.index();
+        let pick = match class {
+            Policy::SameStream => {
+                return self.pick_of_stream(own, u32::MAX).map(|(_, entry)| entry.head);
+            }
+            Policy::Observed => exact(&pool.observed_blocks, self.size, u32::MAX)
+                .or_else(|| pool.observed.fit(&pool.tiles, 0, self.size, u32::MAX)),
+            Policy::FollowEvent if reuse.follow_event => self.pick_of_others(self.known.ordered),
+            Policy::Opportunistic if reuse.opportunistic => self.pick_of_others(self.known.done),
+            Policy::Unused => pool.unused.at_least(self.size).next().copied(),
+            Policy::Internal if reuse.internal => self.pick_of_others(&[]),
+            Policy::Growth | Policy::FollowEvent | Policy::Opportunistic | Policy::Internal => return None,
+        };
+        pick.map(|entry| entry.head).or_else(|| self.pick_mixed(class))
+    }
+
+    /// A block of equal size, else the smallest range that fits, among the frees of one stream up to `until`.
+    fn pick_of_stream(&self, stream: usize, until: u32) -> Option<(bool, Entry)> {
+        let pool = self.pool;
+        let block = exact(&pool.blocks[stream], self.size, until).map(|entry| (false, entry));
+        block.or_else(|| pool.by_stream.fit(&pool.tiles, stream, self.size, until).map(|entry| (true, entry)))
+    }
+
+    /// The best over all other streams, each up to its counter in the cut; an empty cut sets no limit.
+    fn pick_of_others(&self, cut: &Cut) -> Option<Entry> {
+        let own = self.at.stream.index();
+        let others = (0..self.pool.blocks.len()).filter(|stream| *stream != own);
+        let picks = others.filter_map(|stream| {
+            let until = cut.get(stream).copied().unwrap_or(u32::MAX);
+            if until == 0 || self.pool.by_stream.shelf(stream).is_empty() {
+                return None;
+            }
+            self.pick_of_stream(stream, until)
+        });
+        picks.min_by_key(|(is_range, entry)| (*is_range, entry.size, entry.start)).map(|(_, entry)| entry)
+    }
+
+    /// The smallest run of neighbours that are each usable by this class or one before it.
+    fn pick_mixed(&self, class: Policy) -> Option<TileId> {
+        let runs = self.pool.free_runs(self.size, |tile| self.is_usable(tile, class));
+        runs.map(|run| (run.size, run.start, run.first)).min().map(|(.., first)| first)
+    }
+
+    /// Whether a free tile is usable by this class or one before it.
+    fn is_usable(&self, tile: &Tile, class: Policy) -> bool {
+        let reuse = self.pool.attributes.reuse;
+        match tile.state {
+            State::Freed { at, observed, .. } => {
+                at.stream == self.at.stream
+                    || observed && class >= Policy::Observed
+                    || reuse.follow_event && class >= Policy::FollowEvent && at.within(self.known.ordered)
+                    || reuse.opportunistic && class >= Policy::Opportunistic && at.within(self.known.done)
+                    || reuse.internal && class >= Policy::Internal
+            }
+            State::Unused => class >= Policy::Unused,
+            State::Live { .. } | State::Vacant => false,
+        }
+    }
+
+    /// Why the classes before the one that would serve could not. `room`: what the pool could still map.
+    pub(super) fn refusals(&self, room: Bytes, can_grow: bool) -> Refusals {
+        let mut refusals = [None; 7];
+        let best = self.best_of_all();
+        for (class, refusal) in Policy::ALL.into_iter().zip(&mut refusals) {
+            let serves = if class == Policy::Growth { can_grow } else { self.pick(class).is_some() };
+            if serves {
+                break;
+            }
+            *refusal = Some(self.refusal(class, best, room));
+        }
+        refusals
+    }
+
+    fn refusal(&self, class: Policy, best: Option<TileId>, room: Bytes) -> Refusal {
+        let reuse = self.pool.attributes.reuse;
+        let candidate = best.and_then(|first| self.first_unusable(first, class));
+        let because = |reason: fn(Candidate) -> Refusal| candidate.map_or(Refusal::NoFit, reason);
+        match class {
+            Policy::SameStream => because(Refusal::OtherStream),
+            Policy::Observed => because(Refusal::NotObserved),
+            Policy::FollowEvent if !reuse.follow_event => Refusal::Off,
+            Policy::FollowEvent => because(Refusal::NotOrdered),
+            Policy::Opportunistic if !reuse.opportunistic => Refusal::Off,
+            Policy::Opportunistic => because(Refusal::NotDone),
+            Policy::Unused => Refusal::NoFit,
+            Policy::Growth => Refusal::Capacity(room),
+            Policy::Internal if !reuse.internal => Refusal::Off,
+            Policy::Internal => Refusal::NoFit,
+        }
+    }
+
+    /// The freed bytes that would serve if order, progress and switches were no matter.
+    fn best_of_all(&self) -> Option<TileId> {
+        self.pick_of_others(&[]).map(|entry| entry.head).or_else(|| {
+            let runs = self.pool.free_runs(self.size, |tile| matches!(tile.state, State::Freed { .. }));
+            runs.map(|run| (run.size, run.start, run.first)).min().map(|(.., first)| first)
+        })
+    }
+
+    /// Of the bytes that start with this tile, the first that the class may not use.
+    fn first_unusable(&self, first: TileId, class: Policy) -> Option<Candidate> {
+        let mut covered = 0;
+        let tiles = &self.pool.tiles;
+        let needed = tiles.walk(first).map(|id| &tiles[id]).take_while(|tile| {
+            let needed = covered < self.size;
+            covered += tile.size;
+            needed
+        });
+        let mut unusable = needed.filter(|tile| !self.is_usable(tile, class));
+        unusable.find_map(|tile| match tile.state {
+            State::Freed { alloc, at, .. } => Some(Candidate { alloc, freed: at }),
+            _ => None,
+        })
+    }
+}
+
+/// The lowest block of exactly this size whose free is not after `until`.
+fn exact(blocks: &Shelf, size: u64, until: u32) -> Option<Entry> {
+    let equal = blocks.at_least(size).take_while(|entry| entry.size == size);
+    equal.into_iter().find(|entry| entry.latest <= until).copied()
+}

@@ -1,0 +1,178 @@
+//! A sorted index of ranges by size, then address: best fit, lowest address first.
+//!
+//! Entries lie in small buckets in one arena, so that a copy is flat and an insertion moves at most one bucket.
+
+use crate::base::reuse_on_clone;
+
+/// A range on a shelf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) size: u64,
+    pub(super) start: u64,
+    /// No free in the range is later than this, in the counter of its stream.
+    pub(super) latest: u32,
+    /// The first tile of the range.
+    pub(super) head: u32,
+}
+
+impl Entry {
+    fn key(&self) -> (u64, u64) {
+        (self.size, self.start)
+    }
+}
+
+const BUCKET: usize = 32;
+
+#[derive(Debug, Default)]
+pub(super) struct Shelf {
+    /// The buckets in order of their entries; none of them is empty.
+    order: Vec<u32>,
+    buckets: Vec<Bucket>,
+    spare: Vec<u32>,
+}
+
+reuse_on_clone!(Shelf { order, buckets, spare });
+
+#[derive(Debug)]
+struct Bucket {
+    len: usize,
+    entries: [Entry; BUCKET],
+}
+
+impl Clone for Bucket {
+    fn clone(&self) -> Self {
+        Self { len: self.len, entries: self.entries }
+    }
+    fn clone_from(&mut self, source: &Self) {
+        self.len = source.len;
+        self.entries[..source.len].copy_from_slice(source.filled());
+    }
+}
+
+impl Bucket {
+    fn filled(&self) -> &[Entry] {
+        &self.entries[..self.len]
+    }
+
+    fn insert(&mut self, at: usize, entry: Entry) {
+        self.entries.copy_within(at..self.len, at + 1);
+        self.entries[at] = entry;
+        self.len += 1;
+    }
+}
+
+impl Shelf {
+    pub(super) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// The entries of at least this size, smallest first, equal sizes by address.
+    pub(super) fn at_least(&self, size: u64) -> impl Iterator<Item = &Entry> + '_ {
+        let (rank, at) = self.position((size, 0));
+        let first = self.order.get(rank).map_or(&[][..], |bucket| &self.bucket(*bucket)[at..]);
+        let rest = self.order.get(rank + 1..).unwrap_or_default();
+        first.iter().chain(rest.iter().flat_map(|bucket| self.bucket(*bucket)))
+    }
+
+    pub(super) fn insert(&mut self, entry: Entry) {
+        if self.order.is_empty() {
+            let bucket = self.new_bucket();
+            self.order.push(bucket);
+        }
+        let (rank, at) = self.position(entry.key());
+        // The position after the end of the last bucket belongs to that bucket.
+        let (rank, at) = match self.order.get(rank) {
+            Some(_) => (rank, at),
+            None => (rank - 1, self.bucket(self.order[rank - 1]).len()),
+        };
+        let index = self.order[rank] as usize;
+        if self.buckets[index].len < BUCKET {
+            self.buckets[index].insert(at, entry);
+            return;
+        }
+        let upper = self.new_bucket();
+        self.order.insert(rank + 1, upper);
+        let half = BUCKET / 2;
+        let moved = self.buckets[index].entries;
+        self.buckets[index].len = half;
+        self.buckets[upper as usize].len = BUCKET - half;
+        self.buckets[upper as usize].entries[..BUCKET - half].copy_from_slice(&moved[half..]);
+        match at.checked_sub(half) {
+            Some(at @ 1..) => self.buckets[upper as usize].insert(at, entry),
+            _ => self.buckets[index].insert(at, entry),
+        }
+    }
+
+    pub(super) fn remove(&mut self, size: u64, start: u64) {
+        let (rank, at) = self.position((size, start));
+        let index = self.order[rank];
+        let bucket = &mut self.buckets[index as usize];
+        debug_assert_eq!(
+            bucket.entries[at].key(),
+            (size, start),
+            "only what is on the shelf is taken off it"
+        );
+        bucket.entries.copy_within(at + 1..bucket.len, at);
+        bucket.len -= 1;
+        if bucket.len == 0 {
+            self.order.remove(rank);
+            self.spare.push(index);
+        }
+    }
+
+    /// The rank of the bucket and the place in it of the first entry that is not below the key.
+    fn position(&self, key: (u64, u64)) -> (usize, usize) {
+        let last_below = |bucket: &u32| self.bucket(*bucket).last().is_some_and(|last| last.key() < key);
+        let rank = self.order.partition_point(last_below);
+        let at =
+            self.order.get(rank).map_or(0, |b| self.bucket(*b).partition_point(|entry| entry.key() < key));
+        (rank, at)
+    }
+
+    fn bucket(&self, index: u32) -> &[Entry] {
+        self.buckets[index as usize].filled()
+    }
+
+    fn new_bucket(&mut self) -> u32 {
+        self.spare.pop().unwrap_or_else(|| {
+            self.buckets.push(Bucket { len: 0, entries: [Entry::default(); BUCKET] });
+            self.buckets.len() as u32 - 1
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Draws;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn agrees_with_a_tree_set() {
+        let mut draws = Draws::new(1, 0);
+        let mut shelf = Shelf::default();
+        let mut set = BTreeSet::new();
+        let mut copy = Shelf::default();
+        for step in 0..20_000u64 {
+            let phase_grows = step / 2_500 % 2 == 0;
+            if set.is_empty() || draws.below(10) < if phase_grows { 7 } else { 3 } {
+                let (size, start) = (draws.between(1, 40), draws.between(0, 1 << 40));
+                if set.insert((size, start)) {
+                    shelf.insert(Entry { size, start, latest: 0, head: 0 });
+                }
+            } else {
+                let pick = (draws.between(1, 40), draws.between(0, 1 << 40));
+                let (size, start) =
+                    *set.range(pick..).next().unwrap_or_else(|| set.first().expect("not empty"));
+                set.remove(&(size, start));
+                shelf.remove(size, start);
+            }
+            if step % 64 == 0 {
+                let size = draws.between(0, 42);
+                copy.clone_from(&shelf);
+                assert!(copy.at_least(size).map(Entry::key).eq(set.range((size, 0)..).copied()));
+                assert_eq!(copy.is_empty(), set.is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Allocators: pure folds over calls. One holds all pools of all devices, since they share capacity.
+//!
+//! A model sees cuts of progress, never time, graphs or names.
+
+pub mod cuda;
+
+use crate::base::{Bytes, DeviceId, PoolId};
+use crate::trace::{AllocId, Attribute, Cut, Decision, Failure, PoolPicture, PoolState, Refusals, Ticket};
+
+/// What is known about progress at a call, one counter a stream each.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Ordered before this call's operation: events, the legacy default stream, host synchronisation, inserted waits.
+    pub ordered: &'a Cut,
+    /// Completed by now, by this run's timing.
+    pub done: &'a Cut,
+    /// Proven complete by a host synchronisation that has returned.
+    pub observed: &'a Cut,
+}
+
+/// A request for memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The pool.
+    pub pool: PoolId,
+    /// The size asked for.
+    pub size: Bytes,
+    /// The operation that the allocation will be, in the allocating stream.
+    pub at: Ticket,
+}
+
+/// An allocator.
+///
+/// `clone_from` does not touch the heap once the target has been as large as the source.
+pub trait Allocator: Clone {
+    /// Places an allocation, or fails and changes nothing.
+    ///
+    /// # Errors
+    /// [`Failure::OutOfMemory`]
+    fn alloc(&mut self, request: Request, known: Known<'_>) -> Result<Decision, Failure>;
+
+    /// Takes memory back as of the operation `at`; says which pool it belongs to, or `None` for the null pointer.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidValue`] when the allocation is not live.
+    fn free(&mut self, alloc: AllocId, at: Ticket, known: Known<'_>) -> Result<Option<PoolId>, Failure>;
+
+    /// A host synchronisation has returned. Frees within `known.observed` become available to every stream; then the
+    /// pools of `releases` give back what their threshold says, which is told in `released`.
+    fn synchronised(
+        &mut self,
+        releases: Option<DeviceId>,
+        known: Known<'_>,
+        released: &mut Vec<(PoolId, Bytes)>,
+    );
+
+    /// Gives idle physical memory of a pool back, so that at least `keep` stays reserved; says how much went.
+    fn trim(&mut self, pool: PoolId, keep: Bytes) -> Bytes;
+
+    /// Sets an attribute.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidValue`] for an attribute or a value that cannot be written; nothing changes.
+    fn set(&mut self, pool: PoolId, attribute: Attribute, value: u64) -> Result<(), Failure>;
+
+    /// The figures of a pool.
+    fn state(&self, pool: PoolId) -> PoolState;
+
+    /// What the other pools of this pool's device have reserved, and what the pool could still map.
+    fn room(&self, pool: PoolId) -> (Bytes, Bytes);
+
+    /// Why the classes that are asked before the one that would serve could not.
+    fn refused(&self, request: Request, known: Known<'_>) -> Refusals;
+
+    /// The pool with its blocks.
+    fn picture(&self, pool: PoolId) -> PoolPicture;
+
+    /// Adds the frees that the allocator may still make somebody wait for.
+    fn pending(&self, into: &mut Vec<Ticket>);
+
+    /// A hash of everything that later decisions depend on, kept along the way.
+    fn digest(&self) -> u128;
+}

@@ -1,0 +1,156 @@
+//! The operations in flight: a queue a stream, and a graph of the edges across streams.
+//!
+//! An operation enters the graph with its first edge and leaves both on completion. Stream order needs no edges.
+
+use crate::base::{HostId, Nanos, SignalId, StmtId, StreamId, reuse_on_clone};
+use crate::trace::{Cause, Ticket};
+use petgraph::Direction::{Incoming, Outgoing};
+use petgraph::graph::NodeIndex;
+use petgraph::stable_graph::StableDiGraph;
+use std::collections::VecDeque;
+
+/// An operation that a host thread has submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Who submitted it.
+    pub host: HostId,
+    /// By which statement.
+    pub stmt: StmtId,
+    /// How long it will run.
+    pub runs: Runs,
+}
+
+/// How long an operation runs, its duration drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// So long.
+    For(Nanos),
+    /// Until the host gives this signal.
+    Until(SignalId),
+}
+
+#[derive(Debug)]
+pub(super) struct Flight {
+    queues: Vec<Queue>,
+    graph: StableDiGraph<Ticket, Cause>,
+    len: usize,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    retired: u32,
+    entries: VecDeque<Entry>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    operation: Operation,
+    /// How many operations of other streams have to complete before it can start.
+    blockers: u32,
+    /// Its node; `NodeIndex::end()` while it has no edge.
+    node: NodeIndex,
+}
+
+reuse_on_clone!(Queue { retired, entries });
+reuse_on_clone!(Flight { queues, graph, len });
+
+impl Flight {
+    pub(super) fn new(width: usize) -> Self {
+        Self {
+            queues: (0..width).map(|_| Queue::default()).collect(),
+            graph: StableDiGraph::default(),
+            len: 0,
+        }
+    }
+
+    pub(super) fn is_complete(&self, cut: &[u32]) -> bool {
+        self.queues.iter().zip(cut).all(|(queue, until)| queue.retired >= *until)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Takes in an operation that waits for some others, of which those still in flight count.
+    pub(super) fn push(&mut self, ticket: Ticket, operation: Operation, waits: &[(Ticket, Cause)]) {
+        let mut node = NodeIndex::end();
+        let mut blockers = 0;
+        for (on, cause) in waits {
+            if on.stream == ticket.stream {
+                continue;
+            }
+            let Some(from) = self.node_of(*on) else { continue };
+            if node == NodeIndex::end() {
+                node = self.graph.add_node(ticket);
+            }
+            self.graph.add_edge(from, node, *cause);
+            blockers += 1;
+        }
+        self.queues[ticket.stream.index()].entries.push_back(Entry { operation, blockers, node });
+        self.len += 1;
+    }
+
+    /// The node of an operation, made on demand; `None` when it is not in flight.
+    fn node_of(&mut self, ticket: Ticket) -> Option<NodeIndex> {
+        let entry = self.queues[ticket.stream.index()].entry(ticket.seq)?;
+        if entry.node == NodeIndex::end() {
+            entry.node = self.graph.add_node(ticket);
+        }
+        Some(entry.node)
+    }
+
+    pub(super) fn head(&self, stream: StreamId) -> Option<(Ticket, Operation)> {
+        let queue = &self.queues[stream.index()];
+        queue.entries.front().map(|entry| (Ticket { stream, seq: queue.retired + 1 }, entry.operation))
+    }
+
+    pub(super) fn ready(&self, stream: StreamId) -> Option<(Ticket, Operation)> {
+        let free = self.queues[stream.index()].entries.front().is_some_and(|entry| entry.blockers == 0);
+        free.then(|| self.head(stream)).flatten()
+    }
+
+    pub(super) fn blockers(&self, stream: StreamId) -> impl Iterator<Item = Ticket> + '_ {
+        let front = self.queues[stream.index()].entries.front();
+        let node = front.map(|entry| entry.node).filter(|node| *node != NodeIndex::end());
+        node.into_iter().flat_map(|node| self.graph.neighbors_directed(node, Incoming)).map(|n| self.graph[n])
+    }
+
+    pub(super) fn retire(&mut self, stream: StreamId, ready: &mut Vec<StreamId>) -> (Ticket, Operation) {
+        let queue = &mut self.queues[stream.index()];
+        let entry = queue.entries.pop_front().expect("only an operation in flight completes");
+        queue.retired += 1;
+        self.len -= 1;
+        if queue.entries.front().is_some_and(|next| next.blockers == 0) {
+            ready.push(stream);
+        }
+        let ticket = Ticket { stream, seq: queue.retired };
+        if entry.node != NodeIndex::end() {
+            self.release(entry.node, ready);
+        }
+        (ticket, entry.operation)
+    }
+
+    fn release(&mut self, node: NodeIndex, ready: &mut Vec<StreamId>) {
+        let before = ready.len();
+        let mut successors = self.graph.neighbors_directed(node, Outgoing).detach();
+        while let Some(successor) = successors.next_node(&self.graph) {
+            let Ticket { stream, seq } = self.graph[successor];
+            let queue = &mut self.queues[stream.index()];
+            let is_head = seq == queue.retired + 1;
+            let entry = queue.entry(seq).expect("a successor is in flight");
+            entry.blockers -= 1;
+            if entry.blockers == 0 && is_head {
+                ready.push(stream);
+            }
+        }
+        // petgraph lists the newest edge first; whoever waited first shall start first.
+        ready[before..].reverse();
+        self.graph.remove_node(node);
+    }
+}
+
+impl Queue {
+    fn entry(&mut self, seq: u32) -> Option<&mut Entry> {
+        self.entries.get_mut(seq.checked_sub(self.retired + 1)? as usize)
+    }
+}

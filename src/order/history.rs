@@ -1,0 +1,98 @@
+//! The clocks of past operations, for the frees that an allocator may still make somebody wait for.
+//!
+//! A stream's clock, its own counter aside, changes only at waits; so it is kept at the operations where it changed.
+//! An observed free is never waited for, and of the others the allocator knows which it still holds: both let go of clocks.
+
+use crate::base::reuse_on_clone;
+use crate::trace::{Cut, Ticket, join};
+
+/// The clocks of past operations.
+#[derive(Debug)]
+pub(super) struct History {
+    lanes: Vec<Changes>,
+    kept: usize,
+    sweep_at: usize,
+}
+
+/// Where the clock of one stream changed: ascending operations, and a row of `clocks` for each.
+#[derive(Debug, Default)]
+struct Changes {
+    from: Vec<u32>,
+    clocks: Vec<u32>,
+}
+
+reuse_on_clone!(Changes { from, clocks });
+reuse_on_clone!(History { lanes, kept, sweep_at });
+
+const SWEEP_AT_LEAST: usize = 256;
+
+impl History {
+    pub(super) fn new(width: usize) -> Self {
+        Self { lanes: (0..width).map(|_| Changes::default()).collect(), kept: 0, sweep_at: SWEEP_AT_LEAST }
+    }
+
+    /// From this operation on, the stream has this clock.
+    pub(super) fn push(&mut self, at: Ticket, clock: &Cut) {
+        let lane = &mut self.lanes[at.stream.index()];
+        lane.from.push(at.seq);
+        lane.clocks.extend_from_slice(clock);
+        self.kept += 1;
+    }
+
+    /// Joins what is ordered before the end of an operation, itself included.
+    pub(super) fn join_into(&self, at: Ticket, into: &mut Cut) {
+        let lane = &self.lanes[at.stream.index()];
+        let row = lane.from.partition_point(|from| *from <= at.seq);
+        if let Some(row) = row.checked_sub(1) {
+            let own = into[at.stream.index()];
+            let width = into.len();
+            join(into, &lane.clocks[row * width..][..width]);
+            into[at.stream.index()] = own;
+        }
+        let own = &mut into[at.stream.index()];
+        *own = (*own).max(at.seq);
+    }
+
+    /// No operation within this cut is asked about any more.
+    pub(super) fn forget_observed(&mut self, observed: &Cut) {
+        let width = observed.len();
+        for (lane, observed) in self.lanes.iter_mut().zip(observed) {
+            let reached = lane.from.partition_point(|from| *from <= observed.saturating_add(1));
+            if let Some(drop @ 1..) = reached.checked_sub(1) {
+                lane.from.drain(..drop);
+                lane.clocks.drain(..drop * width);
+                self.kept -= drop;
+            }
+        }
+    }
+
+    pub(super) fn wants_sweep(&self) -> bool {
+        self.kept > self.sweep_at
+    }
+
+    /// Keeps, of each stream, the rows that `pending` tickets need, and the latest one.
+    pub(super) fn sweep(&mut self, pending: &mut [Ticket]) {
+        pending.sort_unstable();
+        let width = self.lanes.len();
+        self.kept = 0;
+        for (index, lane) in self.lanes.iter_mut().enumerate() {
+            let mut tickets = pending.iter().filter(|ticket| ticket.stream.index() == index).peekable();
+            let mut kept = 0;
+            for row in 0..lane.from.len() {
+                let until = lane.from.get(row + 1).copied();
+                while tickets.next_if(|ticket| ticket.seq < lane.from[row]).is_some() {}
+                let needed =
+                    until.is_none_or(|until| tickets.peek().is_some_and(|ticket| ticket.seq < until));
+                if needed {
+                    lane.from[kept] = lane.from[row];
+                    lane.clocks.copy_within(row * width..(row + 1) * width, kept * width);
+                    kept += 1;
+                }
+            }
+            lane.from.truncate(kept);
+            lane.clocks.truncate(kept * width);
+            self.kept += kept;
+        }
+        self.sweep_at = SWEEP_AT_LEAST.max(2 * self.kept);
+    }
+}

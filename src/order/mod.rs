@@ -1,0 +1,357 @@
+//! What is ordered before what: the clocks of the streams, and the operations in flight with their edges.
+//!
+//! Streams are first in, first out, so a set of operations that is closed under order is a cut, one counter a stream.
+//! Edges go from older to newer operations: the graph has no cycle by construction. It must not know allocators or time.
+//!
+//! Rules: CUDA driver API, `cuEventRecord` and `cuStreamWaitEvent` (a wait binds the record that is latest at its call;
+//! an event without a record is no wait), and "Stream synchronization behavior" (the legacy default stream).
+
+mod deadlock;
+mod flight;
+mod history;
+
+pub use deadlock::cycle;
+pub use flight::{Operation, Runs};
+
+use crate::base::{EventId, HostId, StreamId, mix, reuse_on_clone};
+use crate::trace::{Cause, Cut, Setup, StreamKind, Target, Ticket, join};
+use flight::Flight;
+use history::History;
+
+/// The order of one run so far.
+#[derive(Debug)]
+pub struct Order {
+    lanes: Vec<Lane>,
+    /// For each device, its legacy default stream where the program uses it.
+    legacy: Vec<Option<StreamId>>,
+    events: Vec<Record>,
+    /// For each device, what is ordered before everything that its blocking streams submit from now on.
+    barriers: Vec<Vec<u32>>,
+    /// For each host thread, what is ordered before everything that it submits from now on.
+    hosts: Vec<Vec<u32>>,
+    /// How often each host's cut has grown.
+    host_versions: Vec<u32>,
+    observed: Vec<u32>,
+    flight: Flight,
+    history: History,
+    view: Vec<u32>,
+}
+
+/// A stream as the order sees it.
+#[derive(Debug)]
+struct Lane {
+    device: usize,
+    kind: StreamKind,
+    /// What is ordered before the end of its last submitted operation, that operation included.
+    clock: Vec<u32>,
+    submitted: u32,
+    /// The latest operation of the legacy stream that its operations are already ordered after.
+    fenced: u32,
+    /// The version of each host's cut that its clock already contains.
+    host_versions: Vec<u32>,
+}
+
+/// What an event captured last.
+#[derive(Debug)]
+struct Record {
+    at: Option<Ticket>,
+    clock: Vec<u32>,
+}
+
+reuse_on_clone!(Lane { device, kind, clock, submitted, fenced, host_versions });
+reuse_on_clone!(Record { at, clock });
+reuse_on_clone!(Order {
+    lanes,
+    legacy,
+    events,
+    barriers,
+    hosts,
+    host_versions,
+    observed,
+    flight,
+    history,
+    view
+});
+
+/// What an operation does to the order beyond taking its place in its stream.
+#[derive(Clone, Copy, Debug)]
+pub enum Effect<'a> {
+    /// Nothing.
+    None,
+    /// The event captures the stream up to this operation.
+    Record(EventId),
+    /// The operation waits for what the event has captured by now.
+    Wait(EventId),
+    /// The operation waits for these, since the allocator says so.
+    Allocator(&'a [Ticket]),
+}
+
+impl Order {
+    /// The order before the first call, for so many host threads.
+    pub fn new(setup: &Setup, hosts: usize) -> Self {
+        let width = setup.streams.len();
+        let empty = || vec![0; width];
+        let lane = |stream: &crate::trace::StreamSetup| Lane {
+            device: stream.device.index(),
+            kind: stream.kind,
+            clock: empty(),
+            submitted: 0,
+            fenced: 0,
+            host_versions: vec![0; hosts],
+        };
+        let legacy_of = |device| {
+            let mut streams = setup.streams.iter_enumerated();
+            streams.find(|(_, s)| s.kind == StreamKind::Legacy && s.device == device).map(|(id, _)| id)
+        };
+        Self {
+            lanes: setup.streams.iter().map(lane).collect(),
+            legacy: setup.devices.indices().map(legacy_of).collect(),
+            events: (0..setup.events).map(|_| Record { at: None, clock: empty() }).collect(),
+            barriers: vec![empty(); setup.devices.len()],
+            hosts: vec![empty(); hosts],
+            host_versions: vec![0; hosts],
+            observed: empty(),
+            flight: Flight::new(width),
+            history: History::new(width),
+            view: empty(),
+        }
+    }
+
+    /// The ticket that the next operation of a stream would get. `None`: the limit of 2^32-1 operations is reached.
+    pub fn next_ticket(&self, stream: StreamId) -> Option<Ticket> {
+        let seq = self.lanes[stream.index()].submitted.checked_add(1)?;
+        Some(Ticket { stream, seq })
+    }
+
+    /// What would be ordered before an operation that this host submitted to this stream now.
+    pub fn ordered(&mut self, host: HostId, stream: StreamId) -> &Cut {
+        let lane = &self.lanes[stream.index()];
+        if !self.is_behind(lane, host) {
+            return &lane.clock;
+        }
+        self.view.clone_from(&lane.clock);
+        join(&mut self.view, &self.hosts[host.index()]);
+        match lane.kind {
+            StreamKind::NonBlocking => {}
+            StreamKind::Blocking | StreamKind::PerThread => {
+                join(&mut self.view, &self.barriers[lane.device]);
+            }
+            StreamKind::Legacy => {
+                for other in self.lanes.iter().filter(|other| other.is_blocking_on(lane.device)) {
+                    join(&mut self.view, &other.clock);
+                }
+            }
+        }
+        &self.view
+    }
+
+    /// The same, beside what host synchronisation has proven complete.
+    pub fn ordered_and_observed(&mut self, host: HostId, stream: StreamId) -> (&Cut, &Cut) {
+        self.ordered(host, stream);
+        let lane = &self.lanes[stream.index()];
+        let ordered = if self.is_behind(lane, host) { &self.view } else { &lane.clock };
+        (ordered, &self.observed)
+    }
+
+    /// Whether the clock of a lane may lack something that its next operation is ordered after.
+    fn is_behind(&self, lane: &Lane, host: HostId) -> bool {
+        let host = host.index();
+        lane.host_versions[host] != self.host_versions[host]
+            || match lane.kind {
+                StreamKind::NonBlocking => false,
+                StreamKind::Legacy => true,
+                StreamKind::Blocking | StreamKind::PerThread => self.legacy[lane.device]
+                    .is_some_and(|legacy| lane.fenced != self.lanes[legacy.index()].submitted),
+            }
+    }
+
+    /// Appends an operation to a stream. `waits` receives the operations of other streams that it is made to wait for,
+    /// whether they are still in flight or not. The ticket is the one that [`Order::next_ticket`] told.
+    ///
+    /// # Panics
+    /// When the stream already has 2^32-1 operations.
+    pub fn submit(
+        &mut self,
+        stream: StreamId,
+        operation: Operation,
+        effect: Effect<'_>,
+        waits: &mut Vec<(Ticket, Cause)>,
+    ) -> Ticket {
+        waits.clear();
+        let index = stream.index();
+        let ticket = self.next_ticket(stream).expect("the caller checks the limit on operations");
+        let host = operation.host.index();
+        let behind = self.is_behind(&self.lanes[index], operation.host);
+        if behind {
+            self.ordered(operation.host, stream);
+            std::mem::swap(&mut self.view, &mut self.lanes[index].clock);
+            self.collect_fences(stream, waits);
+        }
+        self.apply_wait(index, effect, waits);
+        let lane = &mut self.lanes[index];
+        lane.host_versions[host] = self.host_versions[host];
+        lane.submitted = ticket.seq;
+        lane.clock[index] = ticket.seq;
+        if behind || !waits.is_empty() {
+            self.history.push(ticket, &lane.clock);
+        }
+        if lane.kind == StreamKind::Legacy {
+            self.barriers[lane.device].clone_from(&lane.clock);
+        }
+        if let Effect::Record(event) = effect {
+            let record = &mut self.events[event.index()];
+            record.at = Some(ticket);
+            record.clock.clone_from(&lane.clock);
+        }
+        self.flight.push(ticket, operation, waits);
+        ticket
+    }
+
+    /// The edges by which the legacy stream orders this operation.
+    fn collect_fences(&mut self, stream: StreamId, waits: &mut Vec<(Ticket, Cause)>) {
+        let lane = &self.lanes[stream.index()];
+        let device = lane.device;
+        match lane.kind {
+            StreamKind::NonBlocking => {}
+            StreamKind::Legacy => {
+                let blocking =
+                    self.lanes.iter().enumerate().filter(|(_, other)| other.is_blocking_on(device));
+                let tails = blocking.filter(|(_, other)| other.submitted > 0).map(|(index, other)| {
+                    (Ticket { stream: StreamId::from(index), seq: other.submitted }, Cause::Legacy)
+                });
+                waits.extend(tails);
+            }
+            StreamKind::Blocking | StreamKind::PerThread => {
+                let Some(legacy) = self.legacy[device] else { return };
+                let seq = self.lanes[legacy.index()].submitted;
+                if self.lanes[stream.index()].fenced != seq {
+                    self.lanes[stream.index()].fenced = seq;
+                    waits.push((Ticket { stream: legacy, seq }, Cause::Legacy));
+                }
+            }
+        }
+    }
+
+    fn apply_wait(&mut self, index: usize, effect: Effect<'_>, waits: &mut Vec<(Ticket, Cause)>) {
+        match effect {
+            Effect::None | Effect::Record(_) => {}
+            Effect::Wait(event) => {
+                let record = &self.events[event.index()];
+                if let Some(at) = record.at {
+                    join(&mut self.lanes[index].clock, &record.clock);
+                    waits.push((at, Cause::Event));
+                }
+            }
+            Effect::Allocator(tickets) => {
+                for ticket in tickets {
+                    self.history.join_into(*ticket, &mut self.lanes[index].clock);
+                    waits.push((*ticket, Cause::Allocator));
+                }
+            }
+        }
+    }
+
+    /// What has to be complete before a synchronise with this target returns.
+    pub fn target(&self, target: Target, into: &mut Vec<u32>) {
+        into.clear();
+        into.resize(self.lanes.len(), 0);
+        let mut add = |cut: &Cut| {
+            join(into, cut);
+        };
+        match target {
+            Target::Stream(stream) => {
+                let lane = &self.lanes[stream.index()];
+                add(&lane.clock);
+                if lane.kind == StreamKind::Legacy {
+                    self.lanes.iter().filter(|l| l.is_blocking_on(lane.device)).for_each(|l| add(&l.clock));
+                }
+            }
+            Target::Event(event) => add(&self.events[event.index()].clock),
+            Target::Device(device) => {
+                self.lanes.iter().filter(|l| l.device == device.index()).for_each(|l| add(&l.clock));
+            }
+        }
+    }
+
+    /// The stream that an event was recorded on last.
+    pub fn recorded_on(&self, event: EventId) -> Option<StreamId> {
+        self.events[event.index()].at.map(|ticket| ticket.stream)
+    }
+
+    /// A host synchronise has returned: everything in the cut is complete, observed, and ordered before what this host
+    /// submits from now on.
+    pub fn observe(&mut self, host: HostId, cut: &Cut) {
+        if join(&mut self.hosts[host.index()], cut) {
+            self.host_versions[host.index()] += 1;
+        }
+        if join(&mut self.observed, cut) {
+            self.history.forget_observed(&self.observed);
+        }
+    }
+
+    /// What host synchronisation has proven complete.
+    pub fn observed(&self) -> &Cut {
+        &self.observed
+    }
+
+    /// The operation at the head of a stream, when no other stream keeps it from starting.
+    pub fn ready(&self, stream: StreamId) -> Option<(Ticket, Operation)> {
+        self.flight.ready(stream)
+    }
+
+    /// The oldest operation of a stream that has not completed.
+    pub fn head(&self, stream: StreamId) -> Option<(Ticket, Operation)> {
+        self.flight.head(stream)
+    }
+
+    /// The operations in flight that keep the head of a stream from starting.
+    pub fn blockers(&self, stream: StreamId) -> impl Iterator<Item = Ticket> + '_ {
+        self.flight.blockers(stream)
+    }
+
+    /// The head of a stream has completed. Streams whose head can start because of that are added to `ready`.
+    pub fn retire(&mut self, stream: StreamId, ready: &mut Vec<StreamId>) -> (Ticket, Operation) {
+        self.flight.retire(stream, ready)
+    }
+
+    /// Whether every operation in the cut has completed.
+    pub fn is_complete(&self, cut: &Cut) -> bool {
+        self.flight.is_complete(cut)
+    }
+
+    /// How many operations are in flight.
+    pub fn in_flight(&self) -> usize {
+        self.flight.len()
+    }
+
+    /// Whether the clocks kept for past operations have doubled since they were swept.
+    pub fn wants_sweep(&self) -> bool {
+        self.history.wants_sweep()
+    }
+
+    /// Drops the clocks of past operations but those of `pending`, the frees that an allocator may still ask about.
+    pub fn sweep(&mut self, pending: &mut [Ticket]) {
+        self.history.sweep(pending);
+    }
+
+    /// A hash of everything that later order depends on, but for the operations in flight.
+    pub fn digest(&self) -> u128 {
+        let words = |cut: &Cut| cut.iter().map(|counter| u64::from(*counter)).collect::<Vec<_>>();
+        let lanes = self.lanes.iter().map(|lane| &lane.clock);
+        let records = self.events.iter().map(|record| &record.clock);
+        let cuts = lanes.chain(records).chain(&self.barriers).chain(&self.hosts).chain([&self.observed]);
+        cuts.fold(0, |digest: u128, cut| {
+            let own = mix(&words(cut));
+            mix(&[digest as u64, (digest >> 64) as u64, own as u64, (own >> 64) as u64])
+        })
+    }
+}
+
+impl Lane {
+    fn is_blocking_on(&self, device: usize) -> bool {
+        self.device == device && matches!(self.kind, StreamKind::Blocking | StreamKind::PerThread)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! The machine, called directly with random calls: clones, heap use, what becomes visible when.
+
+use crate::budget;
+use allocation_counter::measure;
+use millpond::base::{
+    Bytes, DeviceId, Draws, EventId, HostId, KernelId, Nanos, PoolId, StmtId, StreamId, index_vec,
+};
+use millpond::engine::{Chooser, Machine, Point, Timeline};
+use millpond::model::Allocator;
+use millpond::model::cuda::Cuda;
+use millpond::trace::{
+    AllocId, Attributes, Call, Detail, DeviceSetup, Event, HostCosts, Law, Nothing, PoolSetup, Remap, Reply,
+    Rules, Setup, Sink, StreamKind, StreamSetup, Takes, Target,
+};
+use smallvec::SmallVec;
+use std::task::Poll;
+
+const HOST: HostId = HostId::from_raw_unchecked(0);
+
+/// Draws every duration from one sequence.
+#[derive(Clone)]
+struct Drawn(Draws);
+
+impl Chooser for Drawn {
+    fn pick(&mut self, _: Point, _: u32) -> u32 {
+        0
+    }
+    fn duration(&mut self, _: StmtId, law: &Law) -> Nanos {
+        match *law {
+            Law::Constant(duration) => duration,
+            Law::Uniform { low, high } => Nanos(self.0.between(low.0, high.0)),
+        }
+    }
+}
+
+/// Keeps every event as text.
+#[derive(Clone, Default)]
+struct Recorder(Vec<String>);
+
+impl Sink for Recorder {
+    fn wants(&self, _: Detail) -> bool {
+        true
+    }
+    fn event(&mut self, event: &Event<'_>) {
+        self.0.push(format!("{event:?}"));
+    }
+}
+
+fn setup() -> Setup {
+    let device = DeviceId::new(0);
+    let stream = |kind| StreamSetup { device, kind };
+    let pool = |attributes| PoolSetup { device, attributes, max_size: None };
+    Setup {
+        devices: index_vec![DeviceSetup { memory: Bytes::mib(160) }],
+        pools: index_vec![
+            pool(Attributes::default()),
+            pool(Attributes { release_threshold: Bytes::MAX, ..Attributes::default() }),
+        ],
+        streams: index_vec![
+            stream(StreamKind::Blocking),
+            stream(StreamKind::NonBlocking),
+            stream(StreamKind::Legacy),
+            stream(StreamKind::PerThread),
+        ],
+        events: 2,
+        signals: 0,
+        rules: Rules {
+            alignment: Bytes(512),
+            growth: Bytes::mib(32),
+            granule: Bytes::mib(2),
+            remap: Remap::Idle,
+            legacy_sync_releases: false,
+        },
+        host: HostCosts { submit: Nanos(300), call: Nanos(50) },
+    }
+}
+
+type Tested<S> = Machine<Cuda, Timeline, Drawn, S>;
+
+fn machine<S: Sink>(seed: u64, sink: S) -> Tested<S> {
+    let setup = setup();
+    let timeline = Timeline::new(setup.streams.len());
+    Machine::new(&setup, 1, Cuda::new(&setup), timeline, Drawn(Draws::new(seed, 9)), sink)
+}
+
+/// Draws calls, knowing which allocations are live.
+struct Caller {
+    draws: Draws,
+    live: Vec<AllocId>,
+}
+
+impl Caller {
+    fn new(seed: u64) -> Self {
+        Self { draws: Draws::new(seed, 3), live: Vec::new() }
+    }
+
+    fn call(&mut self) -> Call {
+        let mut below = |count| self.draws.below(count) as usize;
+        let (stream, event, pool) = (StreamId::new(below(4)), EventId::new(below(2)), PoolId::new(below(2)));
+        match below(20) {
+            0..5 => Call::Alloc { stream, pool, size: Bytes::mib(1 + below(20) as u64) },
+            5..9 if !self.live.is_empty() => {
+                let alloc = self.live.swap_remove(self.draws.below(self.live.len() as u64) as usize);
+                Call::Free { stream, alloc }
+            }
+            5..12 => {
+                let takes = Takes::For(Law::Uniform { low: Nanos(0), high: Nanos(2_000) });
+                Call::Launch { stream, kernel: KernelId::new(0), takes, uses: SmallVec::new() }
+            }
+            12..14 => Call::Record { stream, event },
+            14..16 => Call::Wait { stream, event },
+            16 => Call::Sync(match below(4) {
+                0 => Target::Device(DeviceId::new(0)),
+                1 => Target::Event(event),
+                _ => Target::Stream(stream),
+            }),
+            17 => Call::Sleep(Nanos(below(3_000) as u64)),
+            18 => Call::Trim { pool, keep: Bytes::mib(32) },
+            _ => Call::Free { stream, alloc: AllocId { slot: 0, serial: u32::MAX } },
+        }
+    }
+}
+
+fn complete<S: Sink>(machine: &mut Tested<S>, call: &Call) -> Option<AllocId> {
+    loop {
+        match machine.call(HOST, StmtId::new(0), call) {
+            Poll::Ready(Ok(Reply::Allocated(decision))) => return Some(decision.alloc),
+            Poll::Ready(_) => return None,
+            Poll::Pending => assert!(machine.step(), "nothing keeps these calls from completing"),
+        }
+    }
+}
+
+/// One machine runs through; the other is cloned at every call, into a used machine, and goes on as the clone.
+#[test]
+fn a_clone_goes_on_like_the_original() {
+    for seed in 0..budget(60) {
+        let mut caller = Caller::new(seed);
+        let mut straight = machine(seed, Recorder::default());
+        let mut cloned = machine(seed, Recorder::default());
+        let mut spare = machine(seed, Recorder::default());
+        for _ in 0..150 {
+            let call = caller.call();
+            spare.clone_from(&cloned);
+            std::mem::swap(&mut spare, &mut cloned);
+            let alloc = complete(&mut straight, &call);
+            assert_eq!(alloc, complete(&mut cloned, &call));
+            assert_eq!(straight.model().digest(), cloned.model().digest());
+            assert_eq!(straight.order().digest(), cloned.order().digest());
+            caller.live.extend(alloc);
+        }
+        while straight.step() {}
+        while cloned.step() {}
+        assert_eq!(straight.sink().0, cloned.sink().0);
+    }
+}
+
+/// Exploration copies states all the time: a copy into a machine that has been as large does not touch the heap.
+#[test]
+fn a_warm_clone_asks_for_no_memory() {
+    for seed in 0..budget(20) {
+        let mut caller = Caller::new(seed);
+        let mut original = machine(seed, Nothing);
+        let mut copy = machine(seed, Nothing);
+        for _ in 0..150 {
+            let call = caller.call();
+            caller.live.extend(complete(&mut original, &call));
+            copy.clone_from(&original);
+            let again = measure(|| copy.clone_from(&original));
+            assert_eq!(again.count_total, 0);
+        }
+    }
+}
+
+/// A host that never synchronises: what is kept of the past is what frees in flight still need.
+#[test]
+fn running_ahead_keeps_only_what_is_in_flight() {
+    let mut caller = Caller::new(1);
+    let mut machine = machine(1, Nothing);
+    let mut calls = 0;
+    while calls < 20_000 {
+        let call = caller.call();
+        if matches!(call, Call::Sync(_)) {
+            continue;
+        }
+        calls += 1;
+        caller.live.extend(complete(&mut machine, &call));
+    }
+    while machine.step() {}
+    assert_eq!(machine.order().in_flight(), 0);
+}
+
+/// A call that fails changes nothing that later calls could notice.
+#[test]
+fn a_failed_call_changes_nothing() {
+    let mut failures = 0;
+    for seed in 0..budget(60) {
+        let mut caller = Caller::new(seed);
+        let mut machine = machine(seed, Nothing);
+        for _ in 0..150 {
+            let call = caller.call();
+            let before = (machine.model().digest(), machine.order().digest(), machine.order().in_flight());
+            let Poll::Ready(result) = machine.call(HOST, StmtId::new(0), &call) else {
+                complete(&mut machine, &call);
+                continue;
+            };
+            match result {
+                Ok(Reply::Allocated(decision)) => caller.live.push(decision.alloc),
+                Ok(_) => {}
+                Err(_) => {
+                    failures += 1;
+                    assert_eq!(before.0, machine.model().digest());
+                    assert_eq!(before.1, machine.order().digest());
+                    assert!(machine.order().in_flight() <= before.2, "only completions may have happened");
+                }
+            }
+        }
+    }
+    assert!(failures > 500, "{failures}");
+}

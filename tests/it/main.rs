@@ -1,0 +1,13 @@
+//! Every test but the scenarios, as modules of one binary, so that they are linked once.
+
+mod machine;
+mod naive;
+mod tidy;
+
+/// How many rounds a randomised test makes: a small budget by default, fifty times as many with `MILLPOND_FULL=1`.
+fn budget(small: u64) -> u64 {
+    match std::env::var_os("MILLPOND_FULL") {
+        Some(_) => small * 50,
+        None => small,
+    }
+}
