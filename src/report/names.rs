@@ -82,8 +82,11 @@ impl<'p> Book<'p> {
                 self.settle();
             }
             Kind::Failed(_) => self.freeing = None,
-            Kind::Decided(decision) if decision.alloc != AllocId::NULL => {
+            Kind::Decided(decision) => {
                 self.latest = decision.alloc.serial;
+                if decision.alloc == AllocId::NULL {
+                    return;
+                }
                 let buffer = self.allocates.get(&event.stmt);
                 let buffer = buffer.filter(|chosen| chosen.index.is_none()).map(|chosen| chosen.base);
                 let known = Known { stmt: event.stmt, range: decision.range, buffer, freed: None, pieces: 0 };
