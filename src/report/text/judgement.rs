@@ -150,7 +150,7 @@ impl Failures {
                     None => format!("        {}", book.ticket(*ticket)),
                 },
                 Waiter::Signal(signal) => {
-                    format!("        signal {}, which nobody gives", book.program.names.signals[*signal])
+                    format!("        signal {}, which was not given", book.program.names.signals[*signal])
                 }
             });
         }
