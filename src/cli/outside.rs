@@ -73,7 +73,10 @@ pub(super) fn read(path: &Path) -> Result<String, Complaint> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Complaint::wrong(format!("{} is not UTF-8 text: byte {at} is not part of a character", path.display()))
+        Complaint::wrong(format!(
+            "{} is not UTF-8 text: byte {at} is not part of a character",
+            path.display()
+        ))
     })
 }
 
@@ -131,7 +134,9 @@ impl Output {
     pub(super) fn close(mut self) -> Result<(), Complaint> {
         let flushed = self.flush();
         match self {
-            Output::Standard(_) => flushed.map_err(|error| Complaint::wrong(format!("cannot write: {error}"))),
+            Output::Standard(_) => {
+                flushed.map_err(|error| Complaint::wrong(format!("cannot write: {error}")))
+            }
             Output::File { beside, place, writer } => {
                 drop(writer);
                 let moved = flushed.and_then(|()| fs::rename(&beside, &place));

@@ -75,7 +75,9 @@ impl Scenario {
     pub fn load(&self) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
         let (program, diagnostics) = crate::load(&self.text, &Profile::default());
         match program {
-            Some(program) if !diagnostics.iter().any(|d| d.severity == Severity::Error) => Ok((program, diagnostics)),
+            Some(program) if !diagnostics.iter().any(|d| d.severity == Severity::Error) => {
+                Ok((program, diagnostics))
+            }
             _ => Err(diagnostics),
         }
     }
@@ -188,7 +190,10 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Complaint> {
         } else if path.exists() {
             found.push(path.clone());
         } else {
-            return Err(Complaint::wrong(format!("cannot read {}: no such file or directory", path.display())));
+            return Err(Complaint::wrong(format!(
+                "cannot read {}: no such file or directory",
+                path.display()
+            )));
         }
     }
     Ok(found)

@@ -130,8 +130,8 @@ fn signs(old: &[&str], new: &[&str], lines: &mut Vec<String>) {
     }
     let (mut i, mut j) = (0, 0);
     while i < old.len() || j < new.len() {
-        let remove = j == new.len()
-            || (i < old.len() && common[(i + 1) * columns + j] >= common[i * columns + j + 1]);
+        let remove =
+            j == new.len() || (i < old.len() && common[(i + 1) * columns + j] >= common[i * columns + j + 1]);
         if i < old.len() && j < new.len() && old[i] == new[j] {
             (i, j) = (i + 1, j + 1);
         } else if remove {
@@ -171,6 +171,9 @@ mod tests {
     fn differences_are_short() {
         assert_eq!(differences("a\nb\nc\nd\ne", "a\nB\nc\nd\nx\ne"), ["- b", "+ B", "+ x"]);
         let many: Vec<String> = (0..100).map(|n| n.to_string()).collect();
-        assert_eq!(differences("", &many.join("\n")).last().map(String::as_str), Some("    .. and 76 more lines"));
+        assert_eq!(
+            differences("", &many.join("\n")).last().map(String::as_str),
+            Some("    .. and 76 more lines")
+        );
     }
 }

@@ -54,7 +54,8 @@ impl Test {
             return Ok(Status::Holds);
         }
         let colour = outside::colour(&io::stdout());
-        let pad = files.iter().map(|file| file.display().to_string().chars().count()).max().unwrap_or(0).min(64);
+        let pad =
+            files.iter().map(|file| file.display().to_string().chars().count()).max().unwrap_or(0).min(64);
         let (mut status, mut passed, mut failed, mut silent) = (Status::Holds, 0, 0, 0);
         for file in &files {
             let tested = self.test(file).unwrap_or_else(|complaint| Tested {
@@ -78,7 +79,8 @@ impl Test {
             }
             silent += usize::from(!tested.expects);
         }
-        let silent = if silent == 0 { String::new() } else { format!(", {silent} of them without expectations") };
+        let silent =
+            if silent == 0 { String::new() } else { format!(", {silent} of them without expectations") };
         outside::print(&format!("\n{passed} passed, {failed} failed{silent}\n"))?;
         Ok(status)
     }

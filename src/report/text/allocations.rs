@@ -215,7 +215,9 @@ impl Allocations {
         let mut section = Section::of_table("Allocations".to_owned(), &table, width, "kinds of allocation");
         section.lost = self.lost;
         if self.lines.iter().any(|line| line.timing) {
-            section.bottom.push("  ~ depends on timing: another run may be served by another class".to_owned());
+            section
+                .bottom
+                .push("  ~ depends on timing: another run may be served by another class".to_owned());
         }
         for (row, line) in section.rows.iter_mut().zip(&self.lines) {
             row.pinned = matches!(line.served, Served::Failed(_));

@@ -13,7 +13,7 @@ use crate::base::Nanos;
 use crate::oracle::Verdict;
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Sink};
-use table::{columns_of, lay_out, shorten, time};
+use table::{columns_of, lay_out, shorten, time, wrap};
 
 /// The most lines of a report, findings aside.
 const LINES_MAX: usize = 60;
@@ -150,7 +150,11 @@ fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
         return format!("{whole}   {facts}");
     }
     let second = format!("  {path}   {facts}");
-    if title.is_empty() { format!("{path}\n  {facts}") } else { format!("{}\n{second}", shorten(title, width)) }
+    if title.is_empty() {
+        format!("{path}\n  {facts}")
+    } else {
+        format!("{}\n{second}", shorten(title, width))
+    }
 }
 
 /// The line that says whether the scenario holds: `holds: 2 expectations, ordering not checked   (..)`.
@@ -162,7 +166,12 @@ fn summary(verdict: &Verdict, closing: &Closing<'_>, width: usize) -> String {
     let word = if holds { "holds" } else { "fails" };
     let facts = format!("({allocations}, {})", time(closing.end));
     let line = format!("{word}: {}   {facts}", parts.join(", "));
-    if columns_of(&line) <= width { line } else { format!("{word}: {}\n       {facts}", parts.join(", ")) }
+    if columns_of(&line) <= width {
+        return line;
+    }
+    let mut lines = wrap(&format!("{word}: {}", parts.join(", ")), 7, width);
+    lines.push(format!("       {facts}"));
+    lines.join("\n")
 }
 
 fn what_holds(verdict: &Verdict) -> Vec<String> {
@@ -204,7 +213,10 @@ fn counted(count: usize, noun: &str) -> String {
 fn next(origin: &Origin, closing: &Closing<'_>) -> String {
     match closing.compared {
         Compared::Missing | Compared::Different(_) => format!("next: millpond test --bless {}", origin.path),
-        _ => format!("next: millpond run FILE --seed {} | millpond run FILE --format json", origin.seed.wrapping_add(1)),
+        _ => format!(
+            "next: millpond run FILE --seed {} | millpond run FILE --format json",
+            origin.seed.wrapping_add(1)
+        ),
     }
 }
 

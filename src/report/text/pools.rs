@@ -117,17 +117,18 @@ impl Pool {
         let mut table = Table::new(&columns);
         let from = format!(" from {name}");
         for line in &lines {
-            let times = if line.times > 1 { format!("  x {}", line.times) } else { String::new() };
             let call = book.operation(line.stmt);
             // The title says already which pool it is.
             let call = call.split_once(&from).map_or(call, |(call, _)| call);
-            let call = format!("{call}{times}");
-            let mut cells = vec![book.line(line.stmt).to_string(), call, time(line.at)];
+            let mut cells = vec![book.line(line.stmt).to_string(), call.to_owned()];
+            cells.extend(folded.then(|| line.times.to_string()));
+            cells.push(time(line.at));
             cells.extend(figures.cells(&line.state));
             table.row(cells);
         }
         if let Some(last) = &self.last {
-            let mut cells = vec![String::new(), "high".to_owned(), String::new()];
+            let mut cells = vec![String::new(), "high".to_owned()];
+            cells.resize(if folded { 4 } else { 3 }, String::new());
             cells.extend([last.reserved_high.human(), last.used_high.human()]);
             cells.resize(columns.len(), String::new());
             table.row(cells);

@@ -310,7 +310,9 @@ pub(super) fn short(operation: &str) -> &str {
 /// Whether there was a block that the class would have taken.
 const fn has_candidate(refusal: &Refusal) -> bool {
     match refusal {
-        Refusal::OtherStream(_) | Refusal::NotObserved(_) | Refusal::NotOrdered(_) | Refusal::NotDone(_) => true,
+        Refusal::OtherStream(_) | Refusal::NotObserved(_) | Refusal::NotOrdered(_) | Refusal::NotDone(_) => {
+            true
+        }
         Refusal::Off | Refusal::NoFit | Refusal::Capacity(_) => false,
     }
 }

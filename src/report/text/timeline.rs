@@ -3,7 +3,7 @@
 //! A long run is drawn from its start up to a point that still can be read, and the report says so.
 
 use super::reasons::short;
-use super::table::{Row, Section, columns_of, shorten};
+use super::table::{Row, Section, columns_of, shorten, time};
 use crate::base::{Bytes, HostId, Nanos, StmtId, StreamId};
 use crate::report::names::Book;
 use crate::trace::{AllocId, Call, Event, Kind, Ticket};
@@ -166,19 +166,21 @@ impl Timeline {
         let lanes = self.lanes(book, until);
         let label = lanes.iter().map(|(name, _)| columns_of(name)).max().unwrap_or(0).clamp(6, 16);
         let scale = Scale::new(until, width.saturating_sub(label + 5).max(20));
-        let mut title = format!("Time-line, 1 column = {}   # runs  . waits", Nanos(scale.slice).human());
-        if self.closed.is_some() {
-            let rest = self.took_time_in_all - self.took_time as u64;
-            title = format!("{title}   (up to {}; {rest} more operations)", until.human());
-        }
+        let title = format!("Time-line, 1 column = {}   # runs  . waits", Nanos(scale.slice).human());
+        let rest = self.took_time_in_all - self.took_time as u64;
+        let bottom = self.closed.map(|closed| {
+            format!("  Up to {} only; {rest} more operations that take time follow.", time(closed))
+        });
         let ruler = format!("  {}  {}", " ".repeat(label), scale.ruler());
         let rows = lanes.into_iter().map(|(name, lane)| {
             let name = shorten(&name, label);
             let blank = " ".repeat(label - columns_of(&name));
-            Row { text: format!("  {name}{blank}  {}", lane.draw(&scale)), pinned: false }
+            let text = format!("  {name}{blank}  {}", lane.draw(&scale));
+            Row { text: text.trim_end().to_owned(), pinned: false }
         });
         let rows = rows.collect();
-        Some(Section { top: vec![title, ruler], rows, noun: "lanes", ..Section::default() })
+        let bottom = bottom.into_iter().collect();
+        Some(Section { top: vec![title, ruler], rows, bottom, noun: "lanes", lost: 0 })
     }
 
     fn lanes(&self, book: &Book<'_>, until: Nanos) -> Vec<(String, Lane)> {
@@ -222,13 +224,13 @@ impl Timeline {
     }
 
     fn address_lanes(&self) -> impl Iterator<Item = (String, Lane)> + '_ {
-        let time = |ticket: Option<Ticket>| self.operations.get(&ticket?)?.start;
+        let started = |ticket: Option<Ticket>| self.operations.get(&ticket?)?.start;
         let lowest = self.lowest.unwrap_or(0);
         self.addresses.iter().map(move |(start, blocks)| {
             let mut lane = Lane::default();
             for (_, held) in blocks {
-                let Some(from) = time(held.alloc) else { continue };
-                let to = time(held.free);
+                let Some(from) = started(held.alloc) else { continue };
+                let to = started(held.free);
                 lane.spans.push(Span { from, to, label: held.name.clone(), fill: ' ' });
             }
             (format!("at +{}", Bytes(start - lowest)), lane)
@@ -245,7 +247,8 @@ struct Scale {
 
 impl Scale {
     fn new(until: Nanos, room: usize) -> Self {
-        let least = until.0.div_ceil(room as u64 - 1).max(1);
+        // A few columns stay behind the end, for operations that take no time there.
+        let least = until.0.div_ceil(room as u64 - 6).max(1);
         let slice = round_up(least, &[10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100]);
         Self { slice, columns: room }
     }
@@ -376,10 +379,7 @@ mod tests {
     fn scales_are_round() {
         let scale = Scale::new(Nanos::us(20), 65);
         assert_eq!(scale.slice, 400);
-        assert_eq!(
-            scale.ruler(),
-            "0us         5us          10us         15us         20us         25us"
-        );
+        assert_eq!(scale.ruler(), "0us         5us          10us         15us         20us         25us");
         assert_eq!(Scale::new(Nanos(1), 65).slice, 1);
         assert!(Scale::new(Nanos(u64::MAX), 65).slice > u64::MAX / 65);
     }
