@@ -131,7 +131,12 @@ fn pool_text(book: &Book<'_>, picture: &PoolPicture) -> String {
     let name = ron(&book.program.names.pools[picture.pool]);
     let mut text = format!("            Pool(\n                name: {name},\n");
     text.push_str(&format!("                figures: {},\n", ron(&figures)));
-    text.push_str(&format!("                bytes: {},\n                blocks: [\n", ron(&places)));
+    text.push_str(&format!("                bytes: {},\n", ron(&places)));
+    if picture.blocks.is_empty() {
+        text.push_str("                blocks: [],\n            ),\n");
+        return text;
+    }
+    text.push_str("                blocks: [\n");
     let lowest = picture.blocks.first().map_or(0, |block| block.start);
     for block in picture.blocks.iter().take(BLOCKS_MAX) {
         text.push_str(&format!("                    {},\n", ron(&block_line(book, block, lowest))));

@@ -229,7 +229,7 @@ impl Allocations {
         sections
     }
 
-    /// As many explanations as fit into a share of the lines.
+    /// The first explanations, as many as take about a quarter of a report.
     fn explanations_section(self, book: &Book<'_>, width: usize) -> Option<Section> {
         let mut lines: Vec<String> = Vec::new();
         let mut shown = 0;
@@ -246,12 +246,9 @@ impl Allocations {
         if rest > 0 && shown > 0 {
             lines.push(format!("    .. and {rest} more kinds of reuse"));
         }
-        (!lines.is_empty()).then(|| Section {
-            top: lines,
-            rows: Vec::<Row>::new(),
-            noun: "explanations",
-            ..Section::default()
-        })
+        let wants = lines.len();
+        let rows: Vec<Row> = lines.into_iter().map(|text| Row { text, pinned: false }).collect();
+        (!rows.is_empty()).then(|| Section { rows, noun: "lines of reasons", wants, ..Section::default() })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The figures of each pool, call by call, with its peak and what it gave back.
 
-use super::table::{Align, Row, Section, Table, time};
+use super::table::{Align, Section, Table, time};
 use crate::base::{Bytes, Nanos, PoolId, StmtId};
 use crate::report::names::Book;
 use crate::trace::{Attributes, Event, Kind, PoolState};
@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 
 /// Rows beyond these are only counted.
 const ROWS_MAX: usize = 4096;
-/// So many pools have a table of their own.
+/// So many pools have a table of their own, each.
 const TABLES_MAX: usize = 3;
+/// Where there are more pools than that, so many have one.
+const TABLES_OF_MANY: usize = 2;
 
 /// The figures after the calls of one statement.
 #[derive(Clone, Copy, Debug)]
@@ -91,9 +93,10 @@ impl Pools {
 
     /// A table a pool, and one line a pool for the pools beyond the first few.
     pub(super) fn sections(self, book: &Book<'_>, width: usize) -> Vec<Section> {
+        let tables = if self.pools.len() <= TABLES_MAX { TABLES_MAX } else { TABLES_OF_MANY };
         let mut pools = self.pools.into_iter();
         let mut sections: Vec<Section> =
-            pools.by_ref().take(TABLES_MAX).map(|(id, pool)| pool.section(book, id, width)).collect();
+            pools.by_ref().take(tables).map(|(id, pool)| pool.section(book, id, width)).collect();
         let others: Vec<(PoolId, Pool)> = pools.collect();
         if !others.is_empty() {
             sections.push(summary(book, &others, width));
@@ -112,7 +115,10 @@ impl Pool {
         let title = format!("Pool {name}{on}   {}", words(&attributes));
         let (lines, peak_at) = self.lines_with_peak();
         let figures = Figures::used_by(lines.iter().map(|line| &line.state));
-        let mut columns = vec![("line", Align::Right), ("host call", Align::Flexible), ("at", Align::Right)];
+        let folded = lines.iter().any(|line| line.times > 1);
+        let mut columns = vec![("line", Align::Right), ("host call", Align::Flexible)];
+        columns.extend(folded.then_some(("times", Align::Right)));
+        columns.push(("at", Align::Right));
         columns.extend(figures.heads());
         let mut table = Table::new(&columns);
         let from = format!(" from {name}");
@@ -135,8 +141,8 @@ impl Pool {
         }
         let mut section = Section::of_table(title, &table, width, "calls");
         let high = self.last.and_then(|_| section.rows.pop());
-        if let Some(Row { text, .. }) = peak_at.and_then(|at| section.rows.get_mut(at).cloned()) {
-            section.rows[peak_at.unwrap_or(0)] = Row { text, pinned: true };
+        if let Some(row) = peak_at.and_then(|at| section.rows.get_mut(at)) {
+            row.pinned = true;
         }
         section.lost = self.lost;
         section.bottom.extend(high.map(|row| row.text));

@@ -114,6 +114,8 @@ pub(super) struct Section {
     pub(super) noun: &'static str,
     /// Rows that were not even kept.
     pub(super) lost: u64,
+    /// So many rows should be shown before others get more than two.
+    pub(super) wants: usize,
 }
 
 /// A row of a section.
@@ -131,7 +133,7 @@ impl Section {
         let mut lines = table.lines(width);
         let rows = lines.split_off(1);
         let rows = rows.into_iter().map(|text| Row { text, pinned: false }).collect();
-        Self { top: vec![title, lines.remove(0)], rows, bottom: Vec::new(), noun, lost: 0 }
+        Self { top: vec![title, lines.remove(0)], rows, bottom: Vec::new(), noun, lost: 0, wants: 0 }
     }
 
     /// The lines that it takes beside its rows, with the blank one above.
@@ -187,6 +189,11 @@ pub(super) fn lay_out(sections: Vec<Section>, limit: usize) -> Vec<String> {
     let mut shares: Vec<usize> = sections.iter().map(|section| section.rows.len().min(2)).collect();
     let taken: usize = sections.iter().zip(&shares).map(|(section, share)| section.frame() + share).sum();
     let mut left = limit.saturating_sub(taken);
+    for (section, share) in sections.iter().zip(&mut shares) {
+        let more = section.wants.min(section.rows.len()).saturating_sub(*share).min(left);
+        *share += more;
+        left -= more;
+    }
     loop {
         let before = left;
         for (section, share) in sections.iter().zip(&mut shares) {

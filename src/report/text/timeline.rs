@@ -180,7 +180,7 @@ impl Timeline {
         });
         let rows = rows.collect();
         let bottom = bottom.into_iter().collect();
-        Some(Section { top: vec![title, ruler], rows, bottom, noun: "lanes", lost: 0 })
+        Some(Section { top: vec![title, ruler], rows, bottom, noun: "lanes", lost: 0, wants: 6 })
     }
 
     fn lanes(&self, book: &Book<'_>, until: Nanos) -> Vec<(String, Lane)> {
@@ -379,7 +379,7 @@ mod tests {
     fn scales_are_round() {
         let scale = Scale::new(Nanos::us(20), 65);
         assert_eq!(scale.slice, 400);
-        assert_eq!(scale.ruler(), "0us         5us          10us         15us         20us         25us");
+        assert_eq!(scale.ruler(), "0us         5us          10us        15us         20us");
         assert_eq!(Scale::new(Nanos(1), 65).slice, 1);
         assert!(Scale::new(Nanos(u64::MAX), 65).slice > u64::MAX / 65);
     }
