@@ -1,3 +1,5 @@
 //! The `millpond` command.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    millpond::cli::main()
+}

@@ -6,6 +6,7 @@ mod clone;
 mod diagnostic;
 mod digest;
 mod ids;
+mod nearest;
 mod random;
 mod span;
 mod units;
@@ -17,6 +18,7 @@ pub use ids::{
     BufferId, DeviceId, EventId, ExpectId, HostId, KernelId, PoolId, SignalId, SnapshotId, StmtId, StreamId,
 };
 pub use index_vec::{Idx, IndexVec, index_vec};
+pub use nearest::nearest;
 pub use random::{Draws, stable_hash};
 pub use span::{LineIndex, Span};
 pub use units::{Bytes, Nanos, ParseUnitError};

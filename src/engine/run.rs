@@ -5,7 +5,7 @@ use crate::base::{HostId, Nanos, StmtId};
 use crate::model::Allocator;
 use crate::model::cuda::Cuda;
 use crate::scenario::{Cursor, Program, Step};
-use crate::trace::{Detail, Event, Kind, Sink};
+use crate::trace::{Detail, Event, Kind, Reply, Sink};
 use std::task::Poll;
 
 /// How a run ended.
@@ -66,20 +66,19 @@ where
                     }
                 };
                 match result {
-                    Some(result) => cursor.answer(&result),
+                    Some(result) => {
+                        if let (Ok(Reply::Allocated(_)), Some(buffer)) = (&result, cursor.naming()) {
+                            tell(machine, stmt, Kind::Named(buffer));
+                        }
+                        cursor.answer(&result);
+                    }
                     None => {
                         machine.tell_deadlock(HOST, stmt);
                         break Some(Stop::Deadlock { stmt });
                     }
                 }
             }
-            Step::Skipped(stmt, buffer) => {
-                let at = machine.now();
-                let sink = machine.sink();
-                if sink.wants(Detail::Events) {
-                    sink.event(&Event { at, host: HOST, stmt, ticket: None, kind: Kind::Skipped(buffer) });
-                }
-            }
+            Step::Skipped(stmt, buffer) => tell(machine, stmt, Kind::Skipped(buffer)),
             Step::Broken(stmt, broken) => break Some(Stop::Broken { stmt, reason: broken.to_string() }),
             Step::Done => break None,
         }
@@ -88,4 +87,19 @@ where
     let hangs = stop.is_none() && machine.tell_deadlock(HOST, last);
     let stop = stop.or_else(|| hangs.then_some(Stop::Deadlock { stmt: last }));
     Ending { at: machine.now(), stop }
+}
+
+/// Tells the sink what only the program knows.
+fn tell<A, P, C, S>(machine: &mut Machine<A, P, C, S>, stmt: StmtId, kind: Kind<'_>)
+where
+    A: Allocator,
+    P: Progress,
+    C: Chooser,
+    S: Sink,
+{
+    let at = machine.now();
+    let sink = machine.sink();
+    if sink.wants(Detail::Events) {
+        sink.event(&Event { at, host: HOST, stmt, ticket: None, kind });
+    }
 }

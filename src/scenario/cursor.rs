@@ -76,6 +76,14 @@ impl From<Broken> for Obstacle {
 }
 
 impl Cursor {
+    /// The name that the answer to the latest call will be given to, if that call allocates.
+    pub fn naming(&self) -> Option<BufferId> {
+        match self.expects {
+            Expects::Placement(buffer) => Some(buffer),
+            Expects::Nothing | Expects::Freed(_) | Expects::Value(_) => None,
+        }
+    }
+
     /// At the start of a program.
     pub fn new(program: &Program) -> Self {
         Self {

@@ -40,6 +40,8 @@ pub enum Kind<'a> {
     Decided(&'a Decision),
     /// Why the classes before could not serve it; precedes `Decided` or `Failed`.
     Refused(&'a Refusals),
+    /// The allocation that was placed last is what this name means from now on.
+    Named(BufferId),
     /// The call failed and changed nothing.
     Failed(Failure),
     /// An allocation failed; so its pool's bytes were spread, with what the device has left for it.

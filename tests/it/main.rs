@@ -1,5 +1,7 @@
 //! Every test but the scenarios, as modules of one binary, so that they are linked once.
 
+#[cfg(feature = "cli")]
+mod cli;
 mod machine;
 mod naive;
 mod order;

@@ -1,0 +1,236 @@
+//! The world outside: reading and writing files, the terminal, and how a command ends.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// How a command ends. A worse status is a greater one, except that 3 is rare and wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// Everything holds.
+    Holds,
+    /// Something does not hold.
+    Fails,
+    /// The input is wrong or cannot be read.
+    Wrong,
+    /// An answer is not possible here.
+    Impossible,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        ExitCode::from(status as u8)
+    }
+}
+
+/// Why a command could not do its work, in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// How the command ends.
+    pub status: Status,
+    /// What is wrong, in one line.
+    pub message: String,
+}
+
+impl Complaint {
+    /// The input is wrong or cannot be read.
+    pub fn wrong(message: impl Into<String>) -> Self {
+        Self { status: Status::Wrong, message: message.into() }
+    }
+
+    fn io(doing: &str, path: &Path, error: &io::Error) -> Self {
+        let why = match error.kind() {
+            ErrorKind::NotFound => "no such file or directory".to_owned(),
+            ErrorKind::PermissionDenied => "permission denied".to_owned(),
+            ErrorKind::IsADirectory => "it is a directory".to_owned(),
+            _ => error.to_string(),
+        };
+        Self::wrong(format!("cannot {doing} {}: {why}", path.display()))
+    }
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Complaint {}
+
+/// Reads a text file.
+pub(super) fn read(path: &Path) -> Result<String, Complaint> {
+    if path.is_dir() {
+        let path = path.display();
+        return Err(Complaint::wrong(format!(
+            "{path} is a directory, not a scenario: name a file, or run `millpond test {path}`"
+        )));
+    }
+    let bytes = fs::read(path).map_err(|error| Complaint::io("read", path, &error))?;
+    if u32::try_from(bytes.len()).is_err() {
+        return Err(Complaint::wrong(format!("{} is larger than 4 GiB", path.display())));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Complaint::wrong(format!(
+            "{} is not UTF-8 text: byte {at} is not part of a character",
+            path.display()
+        ))
+    })
+}
+
+/// Reads a text file that may not be there.
+pub(super) fn read_if_there(path: &Path) -> Result<Option<String>, Complaint> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Complaint::io("read", path, &error)),
+    }
+}
+
+/// The entries of a folder, by name.
+pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Complaint> {
+    let complaint = |error: io::Error| Complaint::io("read", folder, &error);
+    let entries = fs::read_dir(folder).map_err(complaint)?;
+    let paths: Result<Vec<PathBuf>, io::Error> = entries.map(|entry| Ok(entry?.path())).collect();
+    let mut paths = paths.map_err(complaint)?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// Where the output of a command goes: to the terminal or pipe, or to a file that appears only when it is whole.
+#[derive(Debug)]
+pub(super) enum Output {
+    /// Standard output.
+    Standard(BufWriter<io::Stdout>),
+    /// A file, written beside its place first.
+    File {
+        /// What is written.
+        writer: BufWriter<File>,
+        /// Where it is written.
+        beside: PathBuf,
+        /// Where it belongs.
+        place: PathBuf,
+    },
+}
+
+impl Output {
+    /// Opens a file beside `place`, or standard output without it. Nothing that is there is touched yet.
+    pub(super) fn open(place: Option<&Path>) -> Result<Self, Complaint> {
+        let Some(place) = place else { return Ok(Output::Standard(BufWriter::new(io::stdout()))) };
+        let Some(name) = place.file_name().filter(|_| !place.is_dir()) else {
+            return Err(Complaint::wrong(format!("cannot write {}: it is a directory", place.display())));
+        };
+        let mut beside_name = std::ffi::OsString::from(".");
+        beside_name.push(name);
+        beside_name.push(format!(".{}.new", std::process::id()));
+        let beside = place.with_file_name(beside_name);
+        let file = File::create(&beside).map_err(|error| Complaint::io("write", place, &error))?;
+        Ok(Output::File { writer: BufWriter::new(file), beside, place: place.to_owned() })
+    }
+
+    /// Puts a finished file into its place.
+    pub(super) fn close(mut self) -> Result<(), Complaint> {
+        let flushed = self.flush();
+        match self {
+            Output::Standard(_) => {
+                flushed.map_err(|error| Complaint::wrong(format!("cannot write: {error}")))
+            }
+            Output::File { beside, place, writer } => {
+                drop(writer);
+                let moved = flushed.and_then(|()| fs::rename(&beside, &place));
+                moved.map_err(|error| {
+                    // The complaint about the file matters more than one about its remains.
+                    fs::remove_file(&beside).ok();
+                    Complaint::io("write", &place, &error)
+                })
+            }
+        }
+    }
+
+    /// Removes what was written beside the place.
+    pub(super) fn give_up(self) {
+        if let Output::File { beside, writer, .. } = self {
+            drop(writer);
+            fs::remove_file(beside).ok();
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Output::Standard(writer) => quiet(writer.write(bytes)),
+            Output::File { writer, .. } => writer.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Output::Standard(writer) => quiet(writer.flush()),
+            Output::File { writer, .. } => writer.flush(),
+        }
+    }
+}
+
+/// Ends the process without a word when the reader of a pipe has gone: nobody is left who would want the rest.
+fn quiet<T>(result: io::Result<T>) -> io::Result<T> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+        result => result,
+    }
+}
+
+/// Writes a file with the folders above it, whole or not at all.
+pub(super) fn write(place: &Path, text: &str) -> Result<(), Complaint> {
+    if let Some(folder) = place.parent() {
+        fs::create_dir_all(folder).map_err(|error| Complaint::io("create", folder, &error))?;
+    }
+    let mut output = Output::open(Some(place))?;
+    if let Err(error) = output.write_all(text.as_bytes()) {
+        output.give_up();
+        return Err(Complaint::io("write", place, &error));
+    }
+    output.close()
+}
+
+/// Prints to standard output.
+pub(super) fn print(text: &str) -> Result<(), Complaint> {
+    let mut output = Output::open(None)?;
+    let written = output.write_all(text.as_bytes());
+    written.map_err(|error| Complaint::wrong(format!("cannot write: {error}")))?;
+    output.close()
+}
+
+/// Prints to standard error; there is nobody to tell when that fails.
+pub(super) fn print_error(text: &str) {
+    io::stderr().write_all(text.as_bytes()).ok();
+}
+
+/// Says why a command could not do its work.
+pub(super) fn complain(complaint: &Complaint) {
+    let (on, off) = if colour(&io::stderr()) { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
+    print_error(&format!("{on}error{off}: {complaint}\n"));
+}
+
+/// Whether to use colours on this stream: on a terminal whose user does not object (no-color.org).
+pub(super) fn colour(stream: &impl IsTerminal) -> bool {
+    let objects = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    stream.is_terminal() && !objects && !is_dumb
+}
+
+/// Columns of the terminal, at most 120; 80 where there is none.
+pub(super) fn width() -> usize {
+    let stdout = io::stdout();
+    let size = stdout.is_terminal().then(|| terminal_size::terminal_size_of(&stdout)).flatten();
+    size.map_or(80, |(terminal_size::Width(width), _)| usize::from(width).clamp(60, 120))
+}
+
+/// A path as a person in the current folder would write it.
+pub(super) fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().ok();
+    let inside = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
+    inside.unwrap_or_else(|| path.to_owned()).display().to_string()
+}

@@ -1,0 +1,95 @@
+//! `millpond run`: runs one scenario and reports.
+
+use super::outside::{self, Complaint, Output, Status};
+use super::{Scenario, Settings};
+use crate::report::{Compared, Options};
+use clap::{Args, ValueEnum};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Runs a scenario and reports what happened
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  millpond run scenarios/guide/follow_event.scn
+  millpond run scenarios/guide/follow_event.scn --seed 7 --format json -o run.jsonl
+
+Exit status: 0 holds, 1 fails, 2 the input is wrong or cannot be read")]
+pub(super) struct Run {
+    /// The scenario
+    file: PathBuf,
+    /// Draws the durations of kernels
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// A report for people, or JSON lines for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Writes to a file, once it is whole
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+impl Run {
+    pub(super) fn run(&self) -> Result<Status, Complaint> {
+        let scenario = Scenario::read(&self.file)?;
+        let colour = outside::colour(&io::stderr());
+        let (program, warnings) = match scenario.load() {
+            Ok(loaded) => loaded,
+            Err(diagnostics) => {
+                outside::print_error(&scenario.rendered(&diagnostics, colour));
+                return Ok(Status::Wrong);
+            }
+        };
+        if !warnings.is_empty() {
+            outside::print_error(&scenario.rendered(&warnings, colour));
+        }
+        let to_terminal = self.output.is_none();
+        let options = Options {
+            width: if to_terminal { outside::width() } else { 80 },
+            colour: to_terminal && outside::colour(&io::stdout()),
+        };
+        let settings = Settings { seed: self.seed, options, bless: false };
+        let mut output = Output::open(self.output.as_deref())?;
+        let result = match self.format {
+            Format::Text => scenario.run(&program, &settings).map(|outcome| {
+                let written = output.write_all(outcome.report.as_bytes());
+                (outcome, written)
+            }),
+            Format::Json => scenario
+                .run_as_json(&program, &settings, &mut output)
+                .map(|(outcome, written)| (outcome, written.map(drop))),
+        };
+        let (outcome, written) = match result {
+            Ok(result) => result,
+            Err(complaint) => {
+                output.give_up();
+                return Err(complaint);
+            }
+        };
+        if let Err(error) = written {
+            output.give_up();
+            return Err(Complaint::wrong(format!("cannot write the report: {error}")));
+        }
+        output.close()?;
+        if self.format == Format::Json || !to_terminal {
+            self.explain(&outcome.failures, &outcome.compared);
+        }
+        Ok(if outcome.holds() { Status::Holds } else { Status::Fails })
+    }
+
+    /// What fails, for whoever does not read the report itself.
+    fn explain(&self, failures: &[String], compared: &Compared) {
+        for failure in failures {
+            outside::print_error(&format!("{}: {failure}\n", self.file.display()));
+        }
+        if compared.fails() {
+            outside::print_error(&format!("accept it with: millpond test --bless {}\n", self.file.display()));
+        }
+    }
+}

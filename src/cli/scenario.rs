@@ -1,0 +1,212 @@
+//! A scenario file from its bytes to its outcome: what `run`, `test` and the test harness have in common.
+
+use super::outside::{self, Complaint};
+use super::{Place, diagnostics};
+use crate::base::{Diagnostic, Severity};
+use crate::engine::{Ending, Stop};
+use crate::oracle::{Accounting, Broken, Expectations, Verdict};
+use crate::profile::Profile;
+use crate::report::{Closing, Compared, JsonLines, Options, Origin, Snapshots, Text};
+use crate::scenario::Program;
+use crate::trace::{Detail, Event, Sink};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A scenario file that was read.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Its path, as it was given.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
+    /// Where its snapshot lies, and what it is called there.
+    pub place: Place,
+}
+
+/// What a run depends on, beside the scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The seed.
+    pub seed: u64,
+    /// How the report is to look.
+    pub options: Options,
+    /// Whether the snapshots become the accepted ones, rather than being compared with them.
+    pub bless: bool,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The snapshots, compared with the accepted ones.
+    pub compared: Compared,
+    /// The text of the snapshots, for a scenario that has any.
+    pub snapshots: Option<String>,
+    /// The report for people; empty where it was not asked for.
+    pub report: String,
+    /// What fails, a line each.
+    pub failures: Vec<String>,
+}
+
+impl Outcome {
+    /// Whether everything holds.
+    pub fn holds(&self) -> bool {
+        self.verdict.holds() && !self.compared.fails()
+    }
+}
+
+impl Scenario {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// A file that is missing, a folder, not UTF-8, or unreadable.
+    pub fn read(path: &Path) -> Result<Self, Complaint> {
+        let text = outside::read(path)?;
+        Ok(Self { path: path.to_owned(), text, place: Place::of(path) })
+    }
+
+    /// The program, or the mistakes that stand in its way; warnings come with a program.
+    ///
+    /// # Errors
+    ///
+    /// The mistakes.
+    pub fn load(&self) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let (program, diagnostics) = crate::load(&self.text, &Profile::default());
+        match program {
+            Some(program) if !diagnostics.iter().any(|d| d.severity == Severity::Error) => {
+                Ok((program, diagnostics))
+            }
+            _ => Err(diagnostics),
+        }
+    }
+
+    /// Mistakes as people read them; the file is called by the path that was given.
+    pub fn rendered(&self, diagnostics: &[Diagnostic], colour: bool) -> String {
+        diagnostics::render(&self.path.display().to_string(), &self.text, diagnostics, colour)
+    }
+
+    /// Mistakes as a snapshot has them: without colours, and the file is called the same from wherever it is read.
+    pub fn rejection(&self, diagnostics: &[Diagnostic]) -> String {
+        diagnostics::render(&self.place.name, &self.text, diagnostics, false)
+    }
+
+    fn origin(&self, seed: u64) -> Origin {
+        let path = self.path.display().to_string();
+        Origin { path, model: "cuda".to_owned(), profile: "default".to_owned(), seed }
+    }
+
+    /// Runs, with a report for people.
+    ///
+    /// # Errors
+    ///
+    /// A snapshot file that cannot be read or written.
+    pub fn run(&self, program: &Program, settings: &Settings) -> Result<Outcome, Complaint> {
+        let mut text = Text::new(program, self.origin(settings.seed), settings.options);
+        let (mut outcome, ending) = self.judge(program, settings, &mut text)?;
+        let compared = outcome.compared.clone();
+        outcome.report = text.finish(&Closing { end: ending.at, verdict: &outcome.verdict, compared });
+        Ok(outcome)
+    }
+
+    /// Runs, with JSON lines to a writer. The inner result is that of the writer.
+    ///
+    /// # Errors
+    ///
+    /// A snapshot file that cannot be read or written.
+    pub fn run_as_json<W: Write>(
+        &self,
+        program: &Program,
+        settings: &Settings,
+        out: W,
+    ) -> Result<(Outcome, std::io::Result<W>), Complaint> {
+        let mut lines = JsonLines::new(program, &self.origin(settings.seed), out);
+        let (outcome, ending) = self.judge(program, settings, &mut lines)?;
+        let written = lines.finish(ending.at, &outcome.verdict, &outcome.compared);
+        Ok((outcome, written))
+    }
+
+    fn judge(
+        &self,
+        program: &Program,
+        settings: &Settings,
+        report: &mut impl Sink,
+    ) -> Result<(Outcome, Ending), Complaint> {
+        let mut judge = Expectations::new(program);
+        let mut snapshots = Snapshots::new(program);
+        let mut books = Checked(cfg!(debug_assertions).then(|| Accounting::new(&program.setup)));
+        let sinks = ((&mut judge, &mut snapshots), (&mut books, report));
+        let ending = crate::engine::run(program, settings.seed, sinks);
+        let violations = books.0.as_ref().map_or(&[][..], Accounting::violations);
+        assert!(violations.is_empty(), "the books do not add up, which is a bug of millpond: {violations:?}");
+        let broken = match &ending.stop {
+            Some(Stop::Broken { stmt, reason }) => Some(Broken { stmt: *stmt, reason: reason.clone() }),
+            Some(Stop::Deadlock { .. }) | None => None,
+        };
+        let verdict = judge.finish(broken);
+        let snapshots = snapshots.finish();
+        let compared = match &snapshots {
+            None => Compared::None,
+            Some(text) => match self.place.compare(text)? {
+                Compared::Missing | Compared::Different(_) if settings.bless => {
+                    self.place.accept(text)?;
+                    Compared::Accepted
+                }
+                compared => compared,
+            },
+        };
+        let failures = crate::report::failures(program, &verdict, &compared);
+        Ok((Outcome { verdict, compared, snapshots, report: String::new(), failures }, ending))
+    }
+}
+
+/// A sink that may be switched off.
+#[derive(Debug)]
+struct Checked(Option<Accounting>);
+
+impl Sink for Checked {
+    fn wants(&self, detail: Detail) -> bool {
+        self.0.as_ref().is_some_and(|sink| sink.wants(detail))
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        if let Some(sink) = &mut self.0 {
+            sink.event(event);
+        }
+    }
+}
+
+/// The scenario files of paths: files as they are, folders with everything below them, by name.
+///
+/// # Errors
+///
+/// A path that is not there, or a folder that cannot be read.
+pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Complaint> {
+    let mut found = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            find_below(path, &mut found)?;
+        } else if path.exists() {
+            found.push(path.clone());
+        } else {
+            return Err(Complaint::wrong(format!(
+                "cannot read {}: no such file or directory",
+                path.display()
+            )));
+        }
+    }
+    Ok(found)
+}
+
+fn find_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Complaint> {
+    for path in outside::entries(folder)? {
+        // A link to a folder could lead round in a circle.
+        if path.is_dir() && !path.is_symlink() {
+            find_below(&path, found)?;
+        } else if path.extension().is_some_and(|extension| extension == "scn") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,403 @@
+//! Judges what a scenario expects: its `expect` lines, its `fails` and `or_fails`, and that nothing else fails.
+//!
+//! Everything it knows, it reads from the program and from the events. It keeps one record a statement and one an
+//! expectation, so that a long run costs no more than a short one. What the verdict looks like is the report's affair.
+
+use crate::base::{BufferId, ExpectId, IndexVec, StmtId};
+use crate::scenario::{Demand, Outcome, Program};
+use crate::trace::{Detail, Event, Failure, Kind, Operands, Placement, Policy, Sink, Waiter};
+use std::collections::BTreeMap;
+
+/// What became of an `expect` line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// How often it was evaluated.
+    pub times: u64,
+    /// How often it did not hold.
+    pub failed: u64,
+    /// Why it did not hold, for the first time.
+    pub first: Option<Mismatch>,
+}
+
+impl Judged {
+    /// Whether it was reached, and held each time.
+    pub const fn holds(&self) -> bool {
+        self.times > 0 && self.failed == 0
+    }
+}
+
+/// Why an expectation does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// The two values.
+    Values {
+        /// The left one.
+        left: i128,
+        /// The right one.
+        right: i128,
+    },
+    /// The subject, or else the object, does not exist: its allocation failed.
+    Absent {
+        /// Whether it is the subject that does not exist.
+        subject: bool,
+    },
+    /// The two share no byte.
+    NoByteShared,
+    /// The subject was served by this class.
+    ServedBy(Option<Policy>),
+    /// The two are at these addresses.
+    Addresses {
+        /// Where the subject starts.
+        subject: u64,
+        /// Where the object starts.
+        object: u64,
+    },
+    /// The stream of the subject was not made to wait for the free of the object.
+    NoWait {
+        /// Whether the object was freed at all.
+        freed: bool,
+    },
+    /// The stream of the subject was made to wait for the free of the object.
+    Waits,
+}
+
+/// The calls of a statement that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedCall {
+    /// The statement.
+    pub stmt: StmtId,
+    /// How they failed.
+    pub failure: Failure,
+    /// How often.
+    pub times: u64,
+    /// Whether the statement says so.
+    pub expected: bool,
+}
+
+/// A statement that says `fails`, and whose calls did not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missed {
+    /// The statement.
+    pub stmt: StmtId,
+    /// The failure that it demands.
+    pub failure: Failure,
+    /// How often its call succeeded.
+    pub times: u64,
+}
+
+/// A statement that was skipped, since the allocation of a buffer of it had failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SkippedStatement {
+    /// The statement.
+    pub stmt: StmtId,
+    /// The buffer.
+    pub buffer: BufferId,
+    /// How often.
+    pub times: u64,
+}
+
+/// A demand that the run never came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotReached {
+    /// The statement that makes it.
+    pub stmt: StmtId,
+    /// The `expect` line, if it is one; else it is a `fails`.
+    pub expect: Option<ExpectId>,
+}
+
+/// Why a run was given up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The statement that could not be carried out.
+    pub stmt: StmtId,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// The verdict over a run.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// What became of each `expect` line.
+    pub expectations: IndexVec<ExpectId, Judged>,
+    /// How often each `snapshot` line was reached; by the order of the lines.
+    pub snapshots: Vec<u64>,
+    /// Statements whose calls failed, in the order of their first failure.
+    pub failed: Vec<FailedCall>,
+    /// Statements that should have failed and did not.
+    pub missed: Vec<Missed>,
+    /// Demands that were never reached.
+    pub not_reached: Vec<NotReached>,
+    /// Statements that were skipped.
+    pub skipped: Vec<SkippedStatement>,
+    /// The cycle in which each waits for the next.
+    pub deadlock: Option<Vec<Waiter>>,
+    /// Why the run was given up.
+    pub broken: Option<Broken>,
+    /// How many allocations were placed.
+    pub allocations: u64,
+}
+
+impl Verdict {
+    /// Whether the scenario holds: everything expected came true, and nothing else went wrong.
+    pub fn holds(&self) -> bool {
+        self.broken.is_none()
+            && self.deadlock.is_none()
+            && self.missed.is_empty()
+            && self.not_reached.is_empty()
+            && self.failed.iter().all(|failed| failed.expected)
+            && self.expectations.iter().all(Judged::holds)
+    }
+
+    /// How many `expect` lines do not hold, the ones that were never reached included.
+    pub fn failed_expectations(&self) -> usize {
+        self.expectations.iter().filter(|judged| !judged.holds()).count()
+    }
+
+    /// How many statements failed without a word about it.
+    pub fn unexpected_errors(&self) -> usize {
+        self.failed.iter().filter(|failed| !failed.expected).count()
+    }
+
+    /// The demands that were met: `expect` lines that hold, and statements that failed as they say.
+    pub fn expected_failures(&self) -> usize {
+        self.failed.iter().filter(|failed| failed.expected).count()
+    }
+}
+
+/// The sink that judges.
+#[derive(Clone, Debug)]
+pub struct Expectations<'p> {
+    program: &'p Program,
+    expectations: IndexVec<ExpectId, Judged>,
+    snapshots: Vec<u64>,
+    failed: BTreeMap<(StmtId, Failure), (usize, u64)>,
+    /// For each statement that says `fails`: its calls, and how many of them failed.
+    demanded: BTreeMap<StmtId, (u64, u64)>,
+    skipped: BTreeMap<StmtId, (BufferId, u64)>,
+    deadlock: Option<Vec<Waiter>>,
+    allocations: u64,
+}
+
+impl<'p> Expectations<'p> {
+    /// A judge that has seen nothing yet.
+    pub fn new(program: &'p Program) -> Self {
+        let demands = |stmt: &StmtId| matches!(program.statements[*stmt].outcome, Outcome::Fails(_));
+        Self {
+            program,
+            expectations: program.expects.iter().map(|_| Judged::default()).collect(),
+            snapshots: vec![0; program.snapshots.len()],
+            failed: BTreeMap::new(),
+            demanded: program.statements.indices().filter(demands).map(|stmt| (stmt, (0, 0))).collect(),
+            skipped: BTreeMap::new(),
+            deadlock: None,
+            allocations: 0,
+        }
+    }
+
+    /// The verdict; `broken` says why the run was given up, if it was.
+    pub fn finish(self, broken: Option<Broken>) -> Verdict {
+        let statements = &self.program.statements;
+        let mut failed: Vec<_> = self.failed.into_iter().collect();
+        failed.sort_by_key(|(_, (nth, _))| *nth);
+        let failed = failed.into_iter().map(|((stmt, failure), (_, times))| {
+            let outcome = statements[stmt].outcome;
+            let expected = outcome == Outcome::Fails(failure) || outcome == Outcome::MayFail(failure);
+            FailedCall { stmt, failure, times, expected }
+        });
+        let missed = self.demanded.iter().filter(|(_, (calls, failures))| failures < calls);
+        let missed = missed.filter_map(|(stmt, (calls, failures))| match statements[*stmt].outcome {
+            Outcome::Fails(failure) => Some(Missed { stmt: *stmt, failure, times: calls - failures }),
+            _ => None,
+        });
+        let never = self.expectations.iter_enumerated().filter(|(_, judged)| judged.times == 0);
+        let never = never
+            .map(|(expect, _)| NotReached { stmt: self.program.expects[expect].stmt, expect: Some(expect) });
+        let uncalled = self.demanded.iter().filter(|(_, (calls, _))| *calls == 0);
+        let uncalled = uncalled.map(|(stmt, _)| NotReached { stmt: *stmt, expect: None });
+        let skipped = self.skipped.iter();
+        Verdict {
+            failed: failed.collect(),
+            missed: missed.collect(),
+            not_reached: never.chain(uncalled).collect(),
+            skipped: skipped
+                .map(|(stmt, (buffer, times))| SkippedStatement {
+                    stmt: *stmt,
+                    buffer: *buffer,
+                    times: *times,
+                })
+                .collect(),
+            expectations: self.expectations,
+            snapshots: self.snapshots,
+            deadlock: self.deadlock,
+            broken,
+            allocations: self.allocations,
+        }
+    }
+
+    fn failed(&mut self, stmt: StmtId, failure: Failure) {
+        let nth = self.failed.len();
+        self.failed.entry((stmt, failure)).or_insert((nth, 0)).1 += 1;
+        if let Some((_, failures)) = self.demanded.get_mut(&stmt) {
+            *failures += 1;
+        }
+    }
+
+    fn judge(&mut self, expect: ExpectId, operands: &Operands) {
+        let mismatch = mismatch(self.program.expects[expect].demand, operands);
+        let judged = &mut self.expectations[expect];
+        judged.times += 1;
+        if mismatch.is_some() {
+            judged.failed += 1;
+            judged.first = judged.first.or(mismatch);
+        }
+    }
+}
+
+impl Sink for Expectations<'_> {
+    fn wants(&self, detail: Detail) -> bool {
+        detail == Detail::Events
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        match event.kind {
+            Kind::Call(_) => {
+                if let Some((calls, _)) = self.demanded.get_mut(&event.stmt) {
+                    *calls += 1;
+                }
+            }
+            Kind::Failed(failure) => self.failed(event.stmt, failure),
+            Kind::Decided(_) => self.allocations += 1,
+            Kind::Expect { expect, operands } => self.judge(expect, operands),
+            Kind::Snapshot { snapshot, .. } => self.snapshots[snapshot.index()] += 1,
+            Kind::Skipped(buffer) => self.skipped.entry(event.stmt).or_insert((buffer, 0)).1 += 1,
+            Kind::Deadlock(cycle) => self.deadlock = Some(cycle.to_vec()),
+            _ => {}
+        }
+    }
+}
+
+/// Why the operands do not meet the demand; `None` when they do.
+fn mismatch(demand: Demand, operands: &Operands) -> Option<Mismatch> {
+    match (demand, operands) {
+        (Demand::Compare { comparison, .. }, Operands::Values { left, right }) => {
+            let values = Mismatch::Values { left: *left, right: *right };
+            (!comparison.holds(*left, *right)).then_some(values)
+        }
+        (Demand::ServedBy(policy), Operands::Placements { subject, .. }) => match subject {
+            None => Some(Mismatch::Absent { subject: true }),
+            Some(subject) => (subject.policy != Some(policy)).then_some(Mismatch::ServedBy(subject.policy)),
+        },
+        (_, Operands::Placements { subject, object }) => match (subject, object) {
+            (None, _) => Some(Mismatch::Absent { subject: true }),
+            (_, None) => Some(Mismatch::Absent { subject: false }),
+            (Some(subject), Some(object)) => relation(demand, subject, object),
+        },
+        // A checked program pairs each demand with its operands.
+        (demand, operands) => unreachable!("{demand:?} cannot be about {operands:?}"),
+    }
+}
+
+fn relation(demand: Demand, subject: &Placement, object: &Placement) -> Option<Mismatch> {
+    match demand {
+        Demand::Reuses { not, via } => {
+            let shares = subject.range.overlaps(object.range);
+            let by_reuse = subject.policy.is_some_and(Policy::is_reuse);
+            let by_this = via.is_none_or(|via| subject.policy == Some(via));
+            match (not, shares && by_reuse && by_this) {
+                (false, false) if !shares => Some(Mismatch::NoByteShared),
+                (false, false) | (true, true) => Some(Mismatch::ServedBy(subject.policy)),
+                (false, true) | (true, false) => None,
+            }
+        }
+        Demand::At { not } => {
+            let (subject, object) = (subject.range.start, object.range.start);
+            ((subject == object) == not).then_some(Mismatch::Addresses { subject, object })
+        }
+        Demand::WaitsForFree { not } => {
+            let covers = |freed: crate::trace::Ticket| {
+                subject.waits.iter().any(|wait| wait.stream == freed.stream && wait.seq >= freed.seq)
+            };
+            match (not, object.freed.is_some_and(covers)) {
+                (false, false) => Some(Mismatch::NoWait { freed: object.freed.is_some() }),
+                (true, true) => Some(Mismatch::Waits),
+                _ => None,
+            }
+        }
+        Demand::Compare { .. } | Demand::ServedBy(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::{Bytes, StreamId};
+    use crate::trace::{AllocId, Comparison, Range, Ticket};
+
+    fn placement(start: u64, size: u64, policy: Policy) -> Placement {
+        Placement {
+            alloc: AllocId { slot: 0, serial: 1 },
+            range: Range { start, size: Bytes(size) },
+            policy: Some(policy),
+            waits: [Ticket { stream: StreamId::new(0), seq: 4 }].into_iter().collect(),
+            freed: Some(Ticket { stream: StreamId::new(0), seq: 4 }),
+        }
+    }
+
+    fn judged(demand: Demand, subject: Option<Placement>, object: Option<Placement>) -> Option<Mismatch> {
+        let operands = Operands::Placements { subject: subject.map(Box::new), object: object.map(Box::new) };
+        mismatch(demand, &operands)
+    }
+
+    #[test]
+    fn reuse_needs_a_shared_byte_and_a_reuse_class() {
+        let x = placement(0, 1024, Policy::Growth);
+        let reuses = |not, via| Demand::Reuses { not, via };
+        let y = placement(512, 512, Policy::SameStream);
+        assert_eq!(judged(reuses(false, None), Some(y.clone()), Some(x.clone())), None);
+        assert_eq!(judged(reuses(false, Some(Policy::SameStream)), Some(y.clone()), Some(x.clone())), None);
+        assert_eq!(
+            judged(reuses(false, Some(Policy::Internal)), Some(y.clone()), Some(x.clone())),
+            Some(Mismatch::ServedBy(Some(Policy::SameStream)))
+        );
+        assert_eq!(judged(reuses(true, Some(Policy::Internal)), Some(y.clone()), Some(x.clone())), None);
+        assert!(judged(reuses(true, None), Some(y), Some(x.clone())).is_some());
+        let beside = placement(1024, 512, Policy::SameStream);
+        assert_eq!(
+            judged(reuses(false, None), Some(beside.clone()), Some(x.clone())),
+            Some(Mismatch::NoByteShared)
+        );
+        assert_eq!(judged(reuses(true, None), Some(beside), Some(x)), None);
+    }
+
+    #[test]
+    fn an_absent_buffer_meets_no_demand() {
+        let x = placement(0, 512, Policy::Growth);
+        let not = Demand::Reuses { not: true, via: None };
+        assert_eq!(judged(not, None, Some(x.clone())), Some(Mismatch::Absent { subject: true }));
+        assert_eq!(judged(not, Some(x), None), Some(Mismatch::Absent { subject: false }));
+    }
+
+    #[test]
+    fn a_wait_covers_the_frees_before_it() {
+        let subject = placement(0, 512, Policy::Internal);
+        let object = |seq| {
+            let freed = Some(Ticket { stream: StreamId::new(0), seq });
+            Some(Placement { freed, ..placement(0, 512, Policy::Growth) })
+        };
+        let waits = |not| Demand::WaitsForFree { not };
+        assert_eq!(judged(waits(false), Some(subject.clone()), object(3)), None);
+        assert_eq!(judged(waits(true), Some(subject.clone()), object(4)), Some(Mismatch::Waits));
+        assert_eq!(judged(waits(false), Some(subject), object(5)), Some(Mismatch::NoWait { freed: true }));
+    }
+
+    #[test]
+    fn values_are_compared() {
+        let demand = |comparison| Demand::Compare { comparison, unit: crate::scenario::Unit::Count };
+        let operands = Operands::Values { left: 1, right: 2 };
+        assert_eq!(mismatch(demand(Comparison::Less), &operands), None);
+        assert_eq!(
+            mismatch(demand(Comparison::Equal), &operands),
+            Some(Mismatch::Values { left: 1, right: 2 })
+        );
+    }
+}

@@ -1,0 +1,11 @@
+//! Judges a run from its events alone: expectations, errors that no line expects, and the books of the pools.
+//!
+//! An opinion of its own: it shares no code with order, model or engine, and knows nothing of how a verdict looks.
+
+mod accounting;
+mod expectations;
+
+pub use accounting::{Accounting, Violation};
+pub use expectations::{
+    Broken, Expectations, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict,
+};

@@ -1,0 +1,532 @@
+//! JSON lines for programs: a header, one object an event, a verdict. Streamed, so that a long run needs no memory.
+//!
+//! Sizes are bytes and times are virtual nanoseconds, all as integers. The order of the fields never changes.
+
+use super::Origin;
+use super::names::Book;
+use super::text::Compared;
+use crate::base::{Nanos, StmtId};
+use crate::oracle::{Mismatch, Verdict};
+use crate::scenario::Program;
+use crate::trace::{
+    Call, Candidate, Cause, Detail, Event, Figure, Kind, Ledger, Operands, Policy, PoolPicture, PoolState,
+    Refusal, Refusals, Sink, Takes, Target, Ticket, Waiter,
+};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// The version of this format. It grows with every change that a reader could notice.
+pub const SCHEMA: u32 = 1;
+
+/// The sink that writes JSON lines. A write that fails is kept, and nothing is written after it.
+#[derive(Debug)]
+pub struct JsonLines<'p, W> {
+    book: Book<'p>,
+    out: W,
+    failed: Option<io::Error>,
+}
+
+impl<'p, W: Write> JsonLines<'p, W> {
+    /// Writes the header.
+    pub fn new(program: &'p Program, origin: &Origin, out: W) -> Self {
+        let mut lines = Self { book: Book::new(program), out, failed: None };
+        lines.write(&Header {
+            schema: SCHEMA,
+            millpond: env!("CARGO_PKG_VERSION"),
+            scenario: &program.title,
+            path: &origin.path,
+            model: &origin.model,
+            profile: &origin.profile,
+            seed: origin.seed,
+        });
+        lines
+    }
+
+    /// Writes the verdict.
+    ///
+    /// # Errors
+    ///
+    /// The first write that failed.
+    pub fn finish(mut self, end: Nanos, verdict: &Verdict, compared: &Compared) -> io::Result<W> {
+        let line = ending(&self.book, end, verdict, compared);
+        self.write(&line);
+        match self.failed {
+            Some(error) => Err(error),
+            None => self.out.flush().map(|()| self.out),
+        }
+    }
+
+    fn write(&mut self, line: &impl Serialize) {
+        if self.failed.is_some() {
+            return;
+        }
+        let written = serde_json::to_writer(&mut self.out, line).map_err(io::Error::from);
+        self.failed = written.and_then(|()| self.out.write_all(b"\n")).err();
+    }
+}
+
+impl<W: Write> Sink for JsonLines<'_, W> {
+    fn wants(&self, _: Detail) -> bool {
+        true
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        // Of a decision, the names before it matter: whose bytes it takes. Of a free, too.
+        let line = Line {
+            at: event.at.0,
+            line: self.book.line(event.stmt),
+            operation: event.ticket.map(|ticket| operation(&self.book, ticket)),
+            body: body(&self.book, event),
+        };
+        self.write(&line);
+        self.book.event(event);
+    }
+}
+
+#[derive(Serialize)]
+struct Header<'a> {
+    schema: u32,
+    millpond: &'a str,
+    scenario: &'a str,
+    path: &'a str,
+    model: &'a str,
+    profile: &'a str,
+    seed: u64,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    at: u64,
+    line: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<Operation<'a>>,
+    #[serde(flatten)]
+    body: Body<'a>,
+}
+
+/// An operation: its stream, and its place in it.
+#[derive(Serialize)]
+struct Operation<'a> {
+    stream: &'a str,
+    seq: u32,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Body<'a> {
+    Call { text: &'a str, call: CallLine<'a> },
+    Submitted,
+    Waits { on: Operation<'a>, cause: &'static str },
+    Start,
+    End,
+    Decided(DecisionLine<'a>),
+    Refused { by: Vec<RefusalLine<'a>> },
+    Named { block: &'a str },
+    Failed { failure: &'static str },
+    Account { pool: &'a str, ledger: LedgerLine, other_pools: u64, room: u64 },
+    Synchronised { observed: &'a [u32] },
+    Released { pool: &'a str, bytes: u64 },
+    State { pool: &'a str, state: StateLine },
+    Value { value: u64 },
+    Expect { operands: OperandsLine },
+    Snapshot { name: &'a str, pools: Vec<PictureLine<'a>> },
+    Skipped { block: &'a str },
+    Deadlock { cycle: Vec<WaiterLine<'a>> },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum CallLine<'a> {
+    Alloc { stream: &'a str, pool: &'a str, size: u64 },
+    Free { stream: &'a str, block: String, serial: u32 },
+    Launch { stream: &'a str, kernel: &'a str, uses: Vec<String>, until: Option<&'a str> },
+    Record { stream: &'a str, name: &'a str },
+    Wait { stream: &'a str, name: &'a str },
+    Sync { target: &'a str },
+    Sleep { nanos: u64 },
+    Trim { pool: &'a str, keep: u64 },
+    Set { pool: &'a str, attribute: &'static str, value: u64 },
+    Read { pool: &'a str, figure: &'static str },
+    Signal { name: &'a str },
+    Expect,
+    Snapshot,
+}
+
+#[derive(Serialize)]
+struct DecisionLine<'a> {
+    serial: u32,
+    address: u64,
+    size: u64,
+    requested: u64,
+    policy: Option<&'static str>,
+    /// Whose bytes it took.
+    reuses: Option<String>,
+    waits: Vec<Operation<'a>>,
+    mapped: u64,
+    unmapped: u64,
+}
+
+#[derive(Serialize)]
+struct RefusalLine<'a> {
+    policy: &'static str,
+    reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    freed: Option<Operation<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    room: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct LedgerLine {
+    live: u64,
+    padding: u64,
+    pending: u64,
+    cached: u64,
+    unused: u64,
+}
+
+#[derive(Serialize)]
+struct StateLine {
+    reserved: u64,
+    reserved_high: u64,
+    used: u64,
+    used_high: u64,
+    #[serde(flatten)]
+    ledger: LedgerLine,
+    release_threshold: u64,
+    follow_event: bool,
+    opportunistic: bool,
+    internal: bool,
+}
+
+#[derive(Serialize)]
+struct PictureLine<'a> {
+    pool: &'a str,
+    state: StateLine,
+    fragmented: u64,
+    blocks: usize,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum OperandsLine {
+    Values { left: i128, right: i128 },
+    Placements { subject: Option<u64>, object: Option<u64> },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum WaiterLine<'a> {
+    Host(usize),
+    Operation(Operation<'a>),
+    Signal(&'a str),
+}
+
+fn operation<'p>(book: &Book<'p>, ticket: Ticket) -> Operation<'p> {
+    Operation { stream: book.stream(ticket.stream), seq: ticket.seq }
+}
+
+fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
+    let program: &'a Program = book.program;
+    let names = &program.names;
+    match event.kind {
+        Kind::Call(call) => {
+            Body::Call { text: &program.statements[event.stmt].text, call: call_line(book, call) }
+        }
+        Kind::Submitted => Body::Submitted,
+        Kind::Waits { on, cause } => {
+            let cause = match cause {
+                Cause::Event => "event",
+                Cause::Legacy => "legacy",
+                Cause::Allocator => "allocator",
+            };
+            Body::Waits { on: operation(book, on), cause }
+        }
+        Kind::Start => Body::Start,
+        Kind::End => Body::End,
+        Kind::Decided(decision) => Body::Decided(DecisionLine {
+            serial: decision.alloc.serial,
+            address: decision.range.start,
+            size: decision.range.size.0,
+            requested: decision.requested.0,
+            policy: decision.policy.map(Policy::name),
+            reuses: decision.reuses.map(|alloc| book.block(alloc)),
+            waits: decision.waits.iter().map(|wait| operation(book, *wait)).collect(),
+            mapped: decision.mapped.0,
+            unmapped: decision.unmapped.0,
+        }),
+        Kind::Refused(refusals) => Body::Refused { by: refusal_lines(book, refusals) },
+        Kind::Named(buffer) => Body::Named { block: &names.buffers[buffer] },
+        Kind::Failed(failure) => Body::Failed { failure: failure.name() },
+        Kind::Account { pool, ledger, other_pools, room } => Body::Account {
+            pool: &names.pools[pool],
+            ledger: ledger_line(&ledger),
+            other_pools: other_pools.0,
+            room: room.0,
+        },
+        Kind::Synchronised { observed } => Body::Synchronised { observed },
+        Kind::Released { pool, bytes } => Body::Released { pool: &names.pools[pool], bytes: bytes.0 },
+        Kind::State { pool, state } => Body::State { pool: &names.pools[pool], state: state_line(state) },
+        Kind::Value(value) => Body::Value { value },
+        Kind::Expect { operands, .. } => Body::Expect { operands: operands_line(operands) },
+        Kind::Snapshot { snapshot, pools } => Body::Snapshot {
+            name: &program.snapshots[snapshot].name,
+            pools: pools.iter().map(|pool| picture_line(book, pool)).collect(),
+        },
+        Kind::Skipped(buffer) => Body::Skipped { block: &names.buffers[buffer] },
+        Kind::Deadlock(cycle) => {
+            Body::Deadlock { cycle: cycle.iter().map(|waiter| waiter_line(book, waiter)).collect() }
+        }
+    }
+}
+
+fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
+    let program: &'a Program = book.program;
+    let names = &program.names;
+    match call {
+        Call::Alloc { stream, pool, size } => {
+            CallLine::Alloc { stream: book.stream(*stream), pool: &names.pools[*pool], size: size.0 }
+        }
+        Call::Free { stream, alloc } => {
+            CallLine::Free { stream: book.stream(*stream), block: book.block(*alloc), serial: alloc.serial }
+        }
+        Call::Launch { stream, kernel, takes, uses } => CallLine::Launch {
+            stream: book.stream(*stream),
+            kernel: &names.kernels[*kernel],
+            uses: uses.iter().map(|used| book.block(used.alloc)).collect(),
+            until: match takes {
+                Takes::Until(signal) => Some(&names.signals[*signal]),
+                Takes::For(_) => None,
+            },
+        },
+        Call::Record { stream, event } => {
+            CallLine::Record { stream: book.stream(*stream), name: &names.events[*event] }
+        }
+        Call::Wait { stream, event } => {
+            CallLine::Wait { stream: book.stream(*stream), name: &names.events[*event] }
+        }
+        Call::Sync(target) => CallLine::Sync {
+            target: match target {
+                Target::Stream(stream) => book.stream(*stream),
+                Target::Event(event) => &names.events[*event],
+                Target::Device(device) => &names.devices[*device],
+            },
+        },
+        Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
+        Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
+        Call::Set { pool, attribute, value } => CallLine::Set {
+            pool: &names.pools[*pool],
+            attribute: Figure::Attribute(*attribute).name(),
+            value: *value,
+        },
+        Call::Read { pool, figure } => CallLine::Read { pool: &names.pools[*pool], figure: figure.name() },
+        Call::Signal(signal) => CallLine::Signal { name: &names.signals[*signal] },
+        Call::Expect { .. } => CallLine::Expect,
+        Call::Snapshot(_) => CallLine::Snapshot,
+    }
+}
+
+fn refusal_lines<'a>(book: &Book<'a>, refusals: &Refusals) -> Vec<RefusalLine<'a>> {
+    let refused =
+        Policy::ALL.iter().zip(refusals).filter_map(|(policy, refusal)| Some((policy, (*refusal)?)));
+    let line = |(policy, refusal): (&Policy, Refusal)| {
+        let (reason, candidate, room): (_, Option<Candidate>, _) = match refusal {
+            Refusal::Off => ("off", None, None),
+            Refusal::NoFit => ("no_fit", None, None),
+            Refusal::OtherStream(candidate) => ("other_stream", Some(candidate), None),
+            Refusal::NotObserved(candidate) => ("not_observed", Some(candidate), None),
+            Refusal::NotOrdered(candidate) => ("not_ordered", Some(candidate), None),
+            Refusal::NotDone(candidate) => ("not_done", Some(candidate), None),
+            Refusal::Capacity(room) => ("capacity", None, Some(room.0)),
+        };
+        RefusalLine {
+            policy: policy.name(),
+            reason,
+            block: candidate.map(|candidate| book.block(candidate.alloc)),
+            freed: candidate.map(|candidate| operation(book, candidate.freed)),
+            room,
+        }
+    };
+    refused.map(line).collect()
+}
+
+fn ledger_line(ledger: &Ledger) -> LedgerLine {
+    LedgerLine {
+        live: ledger.live.0,
+        padding: ledger.padding.0,
+        pending: ledger.pending.0,
+        cached: ledger.cached.0,
+        unused: ledger.unused.0,
+    }
+}
+
+fn state_line(state: &PoolState) -> StateLine {
+    StateLine {
+        reserved: state.reserved.0,
+        reserved_high: state.reserved_high.0,
+        used: state.used.0,
+        used_high: state.used_high.0,
+        ledger: ledger_line(&state.ledger),
+        release_threshold: state.attributes.release_threshold.0,
+        follow_event: state.attributes.reuse.follow_event,
+        opportunistic: state.attributes.reuse.opportunistic,
+        internal: state.attributes.reuse.internal,
+    }
+}
+
+fn picture_line<'a>(book: &Book<'a>, picture: &PoolPicture) -> PictureLine<'a> {
+    let program: &'a Program = book.program;
+    PictureLine {
+        pool: &program.names.pools[picture.pool],
+        state: state_line(&picture.state),
+        fragmented: picture.fragmented.0,
+        blocks: picture.blocks.len(),
+    }
+}
+
+fn operands_line(operands: &Operands) -> OperandsLine {
+    match operands {
+        Operands::Values { left, right } => OperandsLine::Values { left: *left, right: *right },
+        Operands::Placements { subject, object } => OperandsLine::Placements {
+            subject: subject.as_ref().map(|placement| placement.range.start),
+            object: object.as_ref().map(|placement| placement.range.start),
+        },
+    }
+}
+
+fn waiter_line<'a>(book: &Book<'a>, waiter: &Waiter) -> WaiterLine<'a> {
+    let program: &'a Program = book.program;
+    match waiter {
+        Waiter::Host(host) => WaiterLine::Host(host.index()),
+        Waiter::Operation(ticket) => WaiterLine::Operation(operation(book, *ticket)),
+        Waiter::Signal(signal) => WaiterLine::Signal(&program.names.signals[*signal]),
+    }
+}
+
+/// The last object.
+#[derive(Serialize)]
+struct Ending<'a> {
+    event: &'static str,
+    holds: bool,
+    end: u64,
+    allocations: u64,
+    /// Hazards are not looked for yet.
+    ordering: &'static str,
+    snapshots: &'static str,
+    expectations: Vec<ExpectationLine<'a>>,
+    failed: Vec<FailedLine<'a>>,
+    missed: Vec<FailedLine<'a>>,
+    not_reached: Vec<u32>,
+    skipped: Vec<SkippedLine<'a>>,
+    deadlock: bool,
+    stopped: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ExpectationLine<'a> {
+    line: u32,
+    text: &'a str,
+    holds: bool,
+    times: u64,
+    failed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<MismatchLine>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum MismatchLine {
+    Values { left: i128, right: i128 },
+    Absent { subject: bool },
+    NoByteShared,
+    ServedBy(Option<&'static str>),
+    Addresses { subject: u64, object: u64 },
+    NoWait { freed: bool },
+    Waits,
+}
+
+#[derive(Serialize)]
+struct FailedLine<'a> {
+    line: u32,
+    text: &'a str,
+    failure: &'static str,
+    times: u64,
+    expected: bool,
+}
+
+#[derive(Serialize)]
+struct SkippedLine<'a> {
+    line: u32,
+    block: &'a str,
+    times: u64,
+}
+
+fn ending<'a>(book: &Book<'a>, end: Nanos, verdict: &'a Verdict, compared: &Compared) -> Ending<'a> {
+    let program: &'a Program = book.program;
+    let text = |stmt: StmtId| program.statements[stmt].text.as_str();
+    let expectations = verdict.expectations.iter_enumerated().map(|(id, judged)| {
+        let stmt = program.expects[id].stmt;
+        ExpectationLine {
+            line: book.line(stmt),
+            text: text(stmt),
+            holds: judged.holds(),
+            times: judged.times,
+            failed: judged.failed,
+            first: judged.first.as_ref().map(mismatch_line),
+        }
+    });
+    let failed = verdict.failed.iter().map(|failed| FailedLine {
+        line: book.line(failed.stmt),
+        text: text(failed.stmt),
+        failure: failed.failure.name(),
+        times: failed.times,
+        expected: failed.expected,
+    });
+    let missed = verdict.missed.iter().map(|missed| FailedLine {
+        line: book.line(missed.stmt),
+        text: text(missed.stmt),
+        failure: missed.failure.name(),
+        times: missed.times,
+        expected: true,
+    });
+    let skipped = verdict.skipped.iter().map(|skipped| SkippedLine {
+        line: book.line(skipped.stmt),
+        block: &program.names.buffers[skipped.buffer],
+        times: skipped.times,
+    });
+    Ending {
+        event: "verdict",
+        holds: verdict.holds() && !compared.fails(),
+        end: end.0,
+        allocations: verdict.allocations,
+        ordering: "not_checked",
+        snapshots: match compared {
+            Compared::None => "none",
+            Compared::Equal => "equal",
+            Compared::Missing => "missing",
+            Compared::Different(_) => "different",
+            Compared::Accepted => "accepted",
+        },
+        expectations: expectations.collect(),
+        failed: failed.collect(),
+        missed: missed.collect(),
+        not_reached: verdict.not_reached.iter().map(|demand| book.line(demand.stmt)).collect(),
+        skipped: skipped.collect(),
+        deadlock: verdict.deadlock.is_some(),
+        stopped: verdict.broken.as_ref().map(|broken| broken.reason.as_str()),
+    }
+}
+
+fn mismatch_line(mismatch: &Mismatch) -> MismatchLine {
+    match *mismatch {
+        Mismatch::Values { left, right } => MismatchLine::Values { left, right },
+        Mismatch::Absent { subject } => MismatchLine::Absent { subject },
+        Mismatch::NoByteShared => MismatchLine::NoByteShared,
+        Mismatch::ServedBy(policy) => MismatchLine::ServedBy(policy.map(Policy::name)),
+        Mismatch::Addresses { subject, object } => MismatchLine::Addresses { subject, object },
+        Mismatch::NoWait { freed } => MismatchLine::NoWait { freed },
+        Mismatch::Waits => MismatchLine::Waits,
+    }
+}

@@ -1,0 +1,25 @@
+//! From events and verdicts to bytes: the report for people, JSON lines for programs, RON for snapshots.
+//!
+//! It decides how things look and nothing else. It opens no files, asks no clock and knows no terminal.
+
+mod json;
+mod names;
+mod snapshot;
+mod text;
+
+pub use json::{JsonLines, SCHEMA};
+pub use snapshot::Snapshots;
+pub use text::{Closing, Compared, Options, Text, failures};
+
+/// What a report says about where the run came from.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The path of the scenario, as the user gave it.
+    pub path: String,
+    /// The allocator model.
+    pub model: String,
+    /// The profile.
+    pub profile: String,
+    /// The seed.
+    pub seed: u64,
+}

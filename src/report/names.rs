@@ -1,0 +1,268 @@
+//! What the ids of a run are called: streams, pools, lines, and which name each block had when it was handed out.
+//!
+//! It remembers an allocation for as long as a byte of it was not handed out again, and nothing for longer.
+
+use crate::base::{BufferId, StmtId, StreamId};
+use crate::oracle::Verdict;
+use crate::scenario::{Action, Chosen, Instruction, Program};
+use crate::trace::{AllocId, Call, Event, Kind, Range, Ticket};
+use std::collections::BTreeMap;
+
+/// What is known about an allocation.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    /// The statement that asked for it.
+    pub(crate) stmt: StmtId,
+    /// Its addresses.
+    pub(crate) range: Range,
+    /// Its name, once known.
+    pub(crate) buffer: Option<BufferId>,
+    /// When and where its free was called.
+    pub(crate) freed: Option<Freed>,
+    /// In how many pieces its bytes are still its own.
+    pieces: u32,
+}
+
+/// A free that was called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Freed {
+    /// By this statement.
+    pub(crate) stmt: StmtId,
+    /// Its place in its stream, once it has one.
+    pub(crate) ticket: Option<Ticket>,
+}
+
+/// The names of a run so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Book<'p> {
+    /// The program.
+    pub(crate) program: &'p Program,
+    /// For each statement that allocates, the name it gives.
+    allocates: BTreeMap<StmtId, &'p Chosen<BufferId>>,
+    /// Who had which byte last: start -> (end, serial).
+    owners: BTreeMap<u64, (u64, u32)>,
+    known: BTreeMap<u32, Known>,
+    /// The allocation that was placed last.
+    latest: u32,
+    /// The free in progress; it counts once it did not fail.
+    freeing: Option<(AllocId, Freed)>,
+}
+
+impl<'p> Book<'p> {
+    /// The names before the first call.
+    pub(crate) fn new(program: &'p Program) -> Self {
+        let allocates = program.code.iter().filter_map(|instruction| match instruction {
+            Instruction::Call { stmt, action: Action::Alloc { buffer, .. } } => Some((*stmt, buffer)),
+            _ => None,
+        });
+        Self {
+            program,
+            allocates: allocates.collect(),
+            owners: BTreeMap::new(),
+            known: BTreeMap::new(),
+            latest: 0,
+            freeing: None,
+        }
+    }
+
+    /// Learns from an event. To ask what was there before a decision, ask before this.
+    pub(crate) fn event(&mut self, event: &Event<'_>) {
+        match event.kind {
+            Kind::Call(call) => {
+                self.settle();
+                if let Call::Free { alloc, .. } = call {
+                    let freed = Freed { stmt: event.stmt, ticket: event.ticket };
+                    self.freeing = Some((*alloc, freed));
+                }
+            }
+            Kind::Submitted => {
+                if let Some((_, freed)) = &mut self.freeing {
+                    freed.ticket = freed.ticket.or(event.ticket);
+                }
+                self.settle();
+            }
+            Kind::Failed(_) => self.freeing = None,
+            Kind::Decided(decision) => {
+                self.latest = decision.alloc.serial;
+                if decision.alloc == AllocId::NULL {
+                    return;
+                }
+                let buffer = self.allocates.get(&event.stmt);
+                let buffer = buffer.filter(|chosen| chosen.index.is_none()).map(|chosen| chosen.base);
+                let known = Known { stmt: event.stmt, range: decision.range, buffer, freed: None, pieces: 0 };
+                self.known.insert(self.latest, known);
+                self.claim(decision.range, self.latest);
+            }
+            Kind::Named(buffer) => {
+                if let Some(known) = self.known.get_mut(&self.latest) {
+                    known.buffer = Some(buffer);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn settle(&mut self) {
+        if let Some((alloc, freed)) = self.freeing.take()
+            && let Some(known) = self.known.get_mut(&alloc.serial)
+        {
+            known.freed = Some(freed);
+        }
+    }
+
+    /// Gives the bytes of a range to an allocation; forgets whoever has none left.
+    fn claim(&mut self, range: Range, serial: u32) {
+        let (start, end) = (range.start, range.end());
+        if let Some((before, (until, owner))) =
+            self.owners.range(..start).next_back().map(|(at, own)| (*at, *own))
+            && until > start
+        {
+            self.owners.insert(before, (start, owner));
+            if until > end {
+                self.owners.insert(end, (until, owner));
+                self.pieces(owner, 1);
+            }
+        }
+        while let Some((at, (until, owner))) =
+            self.owners.range(start..end).next().map(|(at, own)| (*at, *own))
+        {
+            self.owners.remove(&at);
+            if until > end {
+                self.owners.insert(end, (until, owner));
+            } else {
+                self.pieces(owner, -1);
+            }
+        }
+        if start < end {
+            self.owners.insert(start, (end, serial));
+            self.pieces(serial, 1);
+        }
+    }
+
+    fn pieces(&mut self, serial: u32, by: i32) {
+        if let Some(known) = self.known.get_mut(&serial) {
+            known.pieces = known.pieces.saturating_add_signed(by);
+            if known.pieces == 0 {
+                self.known.remove(&serial);
+            }
+        }
+    }
+
+    /// What is known about an allocation.
+    pub(crate) fn known(&self, alloc: AllocId) -> Option<&Known> {
+        self.known.get(&alloc.serial)
+    }
+
+    /// The name of an allocation: `x`, `block[7]`.
+    pub(crate) fn block(&self, alloc: AllocId) -> String {
+        if alloc == AllocId::NULL {
+            return "null".to_owned();
+        }
+        match self.known(alloc) {
+            Some(Known { buffer: Some(buffer), .. }) => self.program.names.buffers[*buffer].clone(),
+            Some(known) => self.asked_as(known.stmt),
+            None => format!("allocation {}", alloc.serial),
+        }
+    }
+
+    /// The name of the allocation that was placed last, where it is known.
+    pub(crate) fn latest_name(&self) -> Option<String> {
+        let buffer = self.known.get(&self.latest)?.buffer?;
+        Some(self.program.names.buffers[buffer].clone())
+    }
+
+    /// The name as the statement writes it: `x`, `block[i]`.
+    pub(crate) fn asked_as(&self, stmt: StmtId) -> String {
+        let text = &self.program.statements[stmt].text;
+        let name = text.split_once(" = ").map_or(text.as_str(), |(left, _)| left);
+        name.rsplit_once(": ").map_or(name, |(_, name)| name).trim().to_owned()
+    }
+
+    /// The line of a statement.
+    pub(crate) fn line(&self, stmt: StmtId) -> u32 {
+        self.program.statements[stmt].line
+    }
+
+    /// The text of a statement after its stream: `fill(x)`.
+    pub(crate) fn operation(&self, stmt: StmtId) -> &'p str {
+        let program: &'p Program = self.program;
+        let text = program.statements[stmt].text.as_str();
+        match text.split_once(": ") {
+            Some((stream, rest)) if !stream.contains(' ') && !stream.contains('(') => rest.trim_start(),
+            _ => text,
+        }
+    }
+
+    /// Whether a statement was skipped.
+    pub(crate) fn skipped(&self, verdict: &Verdict, stmt: StmtId) -> bool {
+        verdict.skipped.iter().any(|skipped| skipped.stmt == stmt)
+    }
+
+    /// The name of a stream.
+    pub(crate) fn stream(&self, stream: StreamId) -> &'p str {
+        let program: &'p Program = self.program;
+        &program.names.streams[stream]
+    }
+
+    /// An operation by its stream and place: `producer #3`.
+    pub(crate) fn ticket(&self, ticket: Ticket) -> String {
+        format!("{} #{}", self.stream(ticket.stream), ticket.seq)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::{Bytes, index_vec};
+    use crate::trace::{DeviceSetup, HostCosts, Remap, Rules, Setup};
+
+    fn nothing() -> Program {
+        let rules = Rules {
+            alignment: Bytes(512),
+            growth: Bytes::mib(32),
+            granule: Bytes::mib(2),
+            remap: Remap::Idle,
+            legacy_sync_releases: false,
+        };
+        let setup = Setup {
+            devices: index_vec![DeviceSetup { memory: Bytes::gib(1) }],
+            pools: index_vec![],
+            streams: index_vec![],
+            events: 0,
+            signals: 0,
+            rules,
+            host: HostCosts::default(),
+        };
+        Program {
+            title: String::new(),
+            setup,
+            names: Default::default(),
+            code: Vec::new(),
+            registers: 0,
+            statements: index_vec![],
+            expects: index_vec![],
+            snapshots: index_vec![],
+        }
+    }
+
+    fn place(book: &mut Book<'_>, serial: u32, start: u64, size: u64) {
+        let range = Range { start, size: Bytes(size) };
+        let stmt = StmtId::new(0);
+        book.known.insert(serial, Known { stmt, range, buffer: None, freed: None, pieces: 0 });
+        book.claim(range, serial);
+    }
+
+    #[test]
+    fn an_allocation_is_known_while_a_byte_is_its_own() {
+        let program = nothing();
+        let mut book = Book::new(&program);
+        place(&mut book, 1, 0, 4096);
+        place(&mut book, 2, 1024, 1024);
+        assert_eq!(book.known[&1].pieces, 2);
+        place(&mut book, 3, 0, 1024);
+        assert_eq!(book.known[&1].pieces, 1);
+        place(&mut book, 4, 512, 3584);
+        assert_eq!(book.known.keys().copied().collect::<Vec<_>>(), [3, 4]);
+        assert_eq!(book.owners.len(), 2);
+    }
+}

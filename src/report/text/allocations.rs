@@ -1,0 +1,276 @@
+//! Which block served which allocation, by which class, and why the classes before could not.
+
+use super::reasons::{self, Explanation, Trail};
+use super::table::{Align, Row, Section, Table};
+use crate::base::{Bytes, StmtId, StreamId};
+use crate::report::names::Book;
+use crate::trace::{Call, Decision, Event, Failure, Kind, Policy, Refusal, Refusals, Ticket};
+use std::collections::BTreeMap;
+
+/// Rows beyond these are only counted, so that a report stays small.
+const ROWS_MAX: usize = 512;
+/// Explanations beyond these are not made.
+const EXPLANATIONS_MAX: usize = 6;
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Served {
+    By(Option<Policy>),
+    Failed(Failure),
+}
+
+/// Allocations of one statement that were served alike.
+#[derive(Clone, Debug)]
+struct Line {
+    stmt: StmtId,
+    stream: StreamId,
+    served: Served,
+    /// The block, while all had the same name.
+    name: String,
+    sizes: (Bytes, Bytes),
+    origin: String,
+    times: u64,
+    timing: bool,
+}
+
+/// The allocation call in progress.
+#[derive(Clone, Debug)]
+struct Pending {
+    stmt: StmtId,
+    stream: StreamId,
+    size: Bytes,
+    ticket: Option<Ticket>,
+    refusals: Option<Refusals>,
+    served: Option<(Served, Origin)>,
+    explanation: Option<Explanation>,
+}
+
+/// Whose bytes an allocation got.
+#[derive(Clone, Debug, Default)]
+struct Origin {
+    text: String,
+    /// The statement that had asked for them.
+    stmt: Option<StmtId>,
+}
+
+/// Collects the allocations of a run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Allocations {
+    lines: Vec<Line>,
+    places: BTreeMap<(StmtId, Served, Option<StmtId>), usize>,
+    lost: u64,
+    pending: Option<Pending>,
+    trail: Trail,
+    explanations: Vec<(StmtId, Explanation)>,
+    unexplained: u64,
+}
+
+impl Allocations {
+    /// Takes an event, before the book does.
+    pub(super) fn event(&mut self, book: &Book<'_>, event: &Event<'_>) {
+        if self.explanations.len() < EXPLANATIONS_MAX {
+            self.trail.event(event);
+        }
+        match event.kind {
+            Kind::Call(call) => {
+                self.settle(book);
+                if let Call::Alloc { stream, size, .. } = call {
+                    self.pending = Some(Pending {
+                        stmt: event.stmt,
+                        stream: *stream,
+                        size: *size,
+                        ticket: None,
+                        refusals: None,
+                        served: None,
+                        explanation: None,
+                    });
+                }
+            }
+            Kind::Refused(refusals) => {
+                if let Some(pending) = &mut self.pending {
+                    pending.refusals = Some(*refusals);
+                }
+            }
+            Kind::Submitted => {
+                if let Some(pending) = self.pending.as_mut().filter(|pending| pending.stmt == event.stmt) {
+                    pending.ticket = pending.ticket.or(event.ticket);
+                }
+            }
+            Kind::Decided(decision) => self.decided(book, event, decision),
+            Kind::Failed(failure) => self.failed(book, event, failure),
+            _ => {}
+        }
+    }
+
+    fn decided(&mut self, book: &Book<'_>, event: &Event<'_>, decision: &Decision) {
+        let explain = self.explanations.len() < EXPLANATIONS_MAX;
+        let Some(pending) = &mut self.pending else { return };
+        pending.ticket = pending.ticket.or(event.ticket);
+        let reused = decision.reuses.and_then(|alloc| Some((alloc, book.known(alloc)?)));
+        let origin = match (reused, decision.policy) {
+            (Some((alloc, known)), _) => {
+                let freed = known.freed.map(|freed| format!(", freed at line {}", book.line(freed.stmt)));
+                Origin {
+                    text: format!("{}{}", book.block(alloc), freed.unwrap_or_default()),
+                    stmt: Some(known.stmt),
+                }
+            }
+            (None, Some(Policy::Growth)) if decision.unmapped > Bytes::ZERO => {
+                Origin { text: format!("new; {} remapped", decision.unmapped.human()), stmt: None }
+            }
+            (None, Some(Policy::Growth)) => Origin { text: "new".to_owned(), stmt: None },
+            (None, Some(Policy::Unused)) => Origin { text: "mapped before".to_owned(), stmt: None },
+            (None, _) => Origin { text: "-".to_owned(), stmt: None },
+        };
+        let served = Served::By(decision.policy);
+        let is_new = !self.places.contains_key(&(pending.stmt, served, origin.stmt));
+        if explain && is_new {
+            let (stmt, stream) = (pending.stmt, pending.stream);
+            let refusals = pending.refusals.unwrap_or_default();
+            pending.explanation = reasons::of_decision(book, stmt, stream, event.at, decision, &refusals);
+        }
+        pending.served = Some((served, origin));
+    }
+
+    fn failed(&mut self, book: &Book<'_>, event: &Event<'_>, failure: Failure) {
+        let explain = self.explanations.len() < EXPLANATIONS_MAX;
+        let Some(pending) = &mut self.pending else { return };
+        let served = Served::Failed(failure);
+        if explain && !self.places.contains_key(&(pending.stmt, served, None)) {
+            let refusals = pending.refusals.unwrap_or_default();
+            pending.explanation =
+                reasons::of_failure(book, pending.stmt, pending.stream, event.at, failure, &refusals);
+        }
+        pending.served = Some((served, Origin { text: "-".to_owned(), stmt: None }));
+    }
+
+    /// Files the allocation call that has ended, now that its name is known.
+    fn settle(&mut self, book: &Book<'_>) {
+        let Some(pending) = self.pending.take() else { return };
+        let Some((served, origin)) = pending.served else { return };
+        let timing = served == Served::By(Some(Policy::Opportunistic))
+            || pending.refusals.is_some_and(|refusals| {
+                refusals.iter().any(|refusal| matches!(refusal, Some(Refusal::NotDone(_))))
+            });
+        let name = match served {
+            Served::By(_) => book.latest_name().unwrap_or_else(|| book.asked_as(pending.stmt)),
+            Served::Failed(_) => book.asked_as(pending.stmt),
+        };
+        let key = (pending.stmt, served, origin.stmt);
+        if let Some(place) = self.places.get(&key) {
+            let line = &mut self.lines[*place];
+            line.times += 1;
+            line.timing |= timing;
+            line.sizes = (line.sizes.0.min(pending.size), line.sizes.1.max(pending.size));
+            if line.name != name {
+                line.name = book.asked_as(pending.stmt);
+            }
+            return;
+        }
+        let worth = |explanation: &Explanation| {
+            let (class, most) = explanation.class();
+            self.explanations.iter().filter(|(_, known)| known.class().0 == class).count() < most
+        };
+        if let Some(mut explanation) = pending.explanation.filter(worth) {
+            explanation.path(book, &self.trail, pending.ticket, &name);
+            self.explanations.push((pending.stmt, explanation));
+        } else if origin.stmt.is_some() {
+            self.unexplained += 1;
+        }
+        if self.lines.len() == ROWS_MAX {
+            self.lost += 1;
+            return;
+        }
+        self.places.insert(key, self.lines.len());
+        self.lines.push(Line {
+            stmt: pending.stmt,
+            stream: pending.stream,
+            served,
+            name,
+            sizes: (pending.size, pending.size),
+            origin: origin.text,
+            times: 1,
+            timing,
+        });
+    }
+
+    /// The table, and the explanations.
+    pub(super) fn sections(mut self, book: &Book<'_>, width: usize) -> Vec<Section> {
+        self.settle(book);
+        if self.lines.is_empty() {
+            return Vec::new();
+        }
+        let columns = [
+            ("line", Align::Right),
+            ("block", Align::Flexible),
+            ("stream", Align::Left),
+            ("size", Align::Right),
+            ("served by", Align::Left),
+            ("memory of", Align::Left),
+        ];
+        let mut table = Table::new(&columns);
+        for line in &self.lines {
+            table.row(line.cells(book));
+        }
+        let mut section = Section::of_table("Allocations".to_owned(), &table, width, "kinds of allocation");
+        section.lost = self.lost;
+        if self.lines.iter().any(|line| line.timing) {
+            section
+                .bottom
+                .push("  ~ depends on timing: another run may be served by another class".to_owned());
+        }
+        for (row, line) in section.rows.iter_mut().zip(&self.lines) {
+            row.pinned = matches!(line.served, Served::Failed(_));
+        }
+        let pinned = section.rows.iter_mut().filter(|row| row.pinned);
+        pinned.skip(4).for_each(|row| row.pinned = false);
+        let mut sections = vec![section];
+        sections.extend(self.explanations_section(book, width));
+        sections
+    }
+
+    /// The first explanations, as many as take about a quarter of a report.
+    fn explanations_section(self, book: &Book<'_>, width: usize) -> Option<Section> {
+        let mut lines: Vec<String> = Vec::new();
+        let mut shown = 0;
+        let count = self.explanations.len();
+        for (stmt, explanation) in self.explanations {
+            let more = explanation.lines(book.line(stmt), width);
+            if shown > 0 && lines.len() + more.len() > 14 {
+                break;
+            }
+            lines.extend(more);
+            shown += 1;
+        }
+        let rest = (count - shown) as u64 + self.unexplained;
+        if rest > 0 && shown > 0 {
+            lines.push(format!("    .. and {rest} more kinds of reuse"));
+        }
+        let wants = lines.len();
+        let rows: Vec<Row> = lines.into_iter().map(|text| Row { text, pinned: false }).collect();
+        (!rows.is_empty()).then(|| Section { rows, noun: "lines of reasons", wants, ..Section::default() })
+    }
+}
+
+impl Line {
+    fn cells(&self, book: &Book<'_>) -> Vec<String> {
+        let times = if self.times > 1 { format!("  x {}", self.times) } else { String::new() };
+        let size = match self.sizes {
+            (low, high) if low == high => low.human(),
+            (low, high) => format!("{} .. {}", low.human(), high.human()),
+        };
+        let served = match self.served {
+            Served::By(Some(policy)) => policy.name(),
+            Served::By(None) => "-",
+            Served::Failed(failure) => failure.name(),
+        };
+        vec![
+            book.line(self.stmt).to_string(),
+            self.name.clone(),
+            book.stream(self.stream).to_owned(),
+            size,
+            format!("{served}{}", if self.timing { " ~" } else { "" }),
+            format!("{}{times}", self.origin),
+        ]
+    }
+}

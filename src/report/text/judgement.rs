@@ -1,0 +1,309 @@
+//! What became of what the scenario expects, and of the calls that failed.
+
+use super::Compared;
+use super::table::{Align, Row, Section, Table, shorten, wrap};
+use crate::base::{Bytes, Nanos, PoolId, StmtId};
+use crate::oracle::{Judged, Mismatch, Verdict};
+use crate::report::names::Book;
+use crate::scenario::{Demand, Unit};
+use crate::trace::{Event, Kind, Ledger, Policy, Waiter};
+use std::collections::BTreeMap;
+
+/// Accounts of failed allocations beyond these are not kept.
+const ACCOUNTS_MAX: usize = 8;
+
+/// Where the bytes were when an allocation failed.
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    pool: PoolId,
+    ledger: Ledger,
+    other_pools: Bytes,
+    room: Bytes,
+}
+
+/// Collects what the failures need.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Failures {
+    /// For each statement, the account of its first failure.
+    accounts: BTreeMap<StmtId, Account>,
+    /// The statement of each operation that has not completed, for a deadlock.
+    operations: BTreeMap<crate::trace::Ticket, StmtId>,
+    /// The call in which each host thread is.
+    hosts: BTreeMap<crate::base::HostId, StmtId>,
+}
+
+impl Failures {
+    /// Takes an event.
+    pub(super) fn event(&mut self, event: &Event<'_>) {
+        match (event.kind, event.ticket) {
+            (Kind::Account { pool, ledger, other_pools, room }, _) if self.accounts.len() < ACCOUNTS_MAX => {
+                let account = Account { pool, ledger, other_pools, room };
+                self.accounts.entry(event.stmt).or_insert(account);
+            }
+            (Kind::Call(_), _) => {
+                self.hosts.insert(event.host, event.stmt);
+            }
+            (Kind::Submitted, Some(ticket)) => {
+                self.operations.insert(ticket, event.stmt);
+            }
+            (Kind::End, Some(ticket)) => {
+                self.operations.remove(&ticket);
+            }
+            _ => {}
+        }
+    }
+
+    /// Failed calls, skipped statements, a deadlock: as findings, above everything that holds.
+    pub(super) fn lines(&self, book: &Book<'_>, verdict: &Verdict, width: usize) -> Vec<String> {
+        let mut lines = Vec::new();
+        let unexpected = verdict.failed.iter().filter(|failed| !failed.expected);
+        for failed in unexpected.clone().take(ACCOUNTS_MAX) {
+            let text = &book.program.statements[failed.stmt].text;
+            let times = times(failed.times);
+            let name = failed.failure.name();
+            lines.push(String::new());
+            lines.push(format!("error[{name}]: line {}{times}: {text}", book.line(failed.stmt)));
+            lines.extend(self.account(book, failed.stmt));
+            lines.push(format!("  expected?  add `fails {name}` or `or_fails {name}` to the line"));
+        }
+        lines.extend(rest(unexpected.count(), ACCOUNTS_MAX, "statements that failed"));
+        if !verdict.skipped.is_empty() {
+            lines.push(String::new());
+            let skipped = verdict.skipped.iter().take(12).map(|skipped| {
+                let buffer = &book.program.names.buffers[skipped.buffer];
+                format!("{} (no {buffer}){}", book.line(skipped.stmt), times(skipped.times))
+            });
+            let skipped: Vec<String> = skipped.collect();
+            let noun = if skipped.len() == 1 { "line" } else { "lines" };
+            lines.extend(wrap(&format!("skipped: {noun} {}", skipped.join(", ")), 2, width));
+            lines.extend(rest(verdict.skipped.len(), 12, "skipped lines"));
+        }
+        lines.extend(self.deadlock(book, verdict));
+        if let Some(broken) = &verdict.broken {
+            lines.push(String::new());
+            let text = &book.program.statements[broken.stmt].text;
+            lines.push(format!("error: the run stopped at line {}: {text}", book.line(broken.stmt)));
+            lines.push(format!("  {}", broken.reason));
+        }
+        lines
+    }
+
+    /// The accounts of failures that were expected.
+    pub(super) fn expected(&self, book: &Book<'_>, verdict: &Verdict) -> Option<Section> {
+        let expected = verdict.failed.iter().filter(|failed| failed.expected);
+        let mut section = Section { noun: "lines", ..Section::default() };
+        for failed in expected.filter(|failed| self.accounts.contains_key(&failed.stmt)) {
+            let text = self.account(book, failed.stmt).join("\n");
+            for (nth, line) in text.lines().enumerate() {
+                let number = if nth == 0 { book.line(failed.stmt).to_string() } else { String::new() };
+                section.rows.push(Row { text: format!("  {number:>4}{line}"), pinned: false });
+            }
+        }
+        section.top.push("Where the bytes were when an allocation failed, as expected".to_owned());
+        (!section.rows.is_empty()).then_some(section)
+    }
+
+    fn account(&self, book: &Book<'_>, stmt: StmtId) -> Vec<String> {
+        let Some(account) = self.accounts.get(&stmt) else { return Vec::new() };
+        let device = book.program.setup.pools[account.pool].device;
+        let names = &book.program.names;
+        let ledger = account.ledger;
+        let figures = [
+            ("live", ledger.live),
+            ("padding", ledger.padding),
+            ("pending", ledger.pending),
+            ("cached", ledger.cached),
+            ("unused", ledger.unused),
+        ];
+        let figures = figures.map(|(name, bytes)| format!("{name} {}", bytes.human())).join(", ");
+        vec![
+            format!("  pool {}:  {figures}", names.pools[account.pool]),
+            format!(
+                "  device {}:  other pools {}, room for {} more",
+                names.devices[device],
+                account.other_pools.human(),
+                account.room.human()
+            ),
+        ]
+    }
+
+    fn deadlock(&self, book: &Book<'_>, verdict: &Verdict) -> Vec<String> {
+        let Some(cycle) = &verdict.deadlock else { return Vec::new() };
+        let mut lines = vec![
+            String::new(),
+            "error[deadlock]: each waits for the next, the last for the first".to_owned(),
+        ];
+        for waiter in cycle.iter().take(12) {
+            lines.push(match waiter {
+                Waiter::Host(host) => match self.hosts.get(host) {
+                    Some(stmt) => {
+                        let text = &book.program.statements[*stmt].text;
+                        format!("  {:>4}  the host, in `{text}`", book.line(*stmt))
+                    }
+                    None => "        the host".to_owned(),
+                },
+                Waiter::Operation(ticket) => match self.operations.get(ticket) {
+                    Some(stmt) => {
+                        let text = &book.program.statements[*stmt].text;
+                        format!("  {:>4}  `{text}`", book.line(*stmt))
+                    }
+                    None => format!("        {}", book.ticket(*ticket)),
+                },
+                Waiter::Signal(signal) => {
+                    format!("        signal {}, which was not given", book.program.names.signals[*signal])
+                }
+            });
+        }
+        lines.extend(rest(cycle.len(), 12, "in the cycle"));
+        lines
+    }
+}
+
+fn times(times: u64) -> String {
+    if times > 1 { format!(" x {times}") } else { String::new() }
+}
+
+fn rest(count: usize, shown: usize, noun: &str) -> Option<String> {
+    (count > shown).then(|| format!("    .. and {} more {noun}", count - shown))
+}
+
+/// A demand of the scenario, and what became of it.
+struct Demanded {
+    line: u32,
+    text: String,
+    outcome: String,
+    holds: bool,
+}
+
+/// Every demand, by line.
+fn demands(book: &Book<'_>, verdict: &Verdict, compared: &Compared) -> Vec<Demanded> {
+    let demanded = |stmt: StmtId, outcome: String, holds: bool| {
+        let text = &book.program.statements[stmt].text;
+        let text = text.strip_prefix("expect ").unwrap_or(text).to_owned();
+        Demanded { line: book.line(stmt), text, outcome, holds }
+    };
+    let mut rows = Vec::new();
+    for (id, judged) in verdict.expectations.iter_enumerated() {
+        let expect = &book.program.expects[id];
+        let outcome = outcome(judged, expect.demand, book.skipped(verdict, expect.stmt));
+        rows.push(demanded(expect.stmt, outcome, judged.holds()));
+    }
+    for failed in verdict.failed.iter().filter(|failed| failed.expected) {
+        let missed = verdict.missed.iter().any(|missed| missed.stmt == failed.stmt);
+        if !missed {
+            rows.push(demanded(failed.stmt, format!("holds{}", times(failed.times)), true));
+        }
+    }
+    for missed in &verdict.missed {
+        rows.push(demanded(missed.stmt, format!("fails{}: it succeeded", times(missed.times)), false));
+    }
+    for never in verdict.not_reached.iter().filter(|never| never.expect.is_none()) {
+        rows.push(demanded(never.stmt, "fails: never reached".to_owned(), false));
+    }
+    for (line, times_reached) in book.program.snapshots.iter().zip(&verdict.snapshots) {
+        let outcome = if *times_reached == 0 { "never reached" } else { compared.word() };
+        rows.push(demanded(line.stmt, outcome.to_owned(), !compared.fails()));
+    }
+    rows.sort_by_key(|row| row.line);
+    rows
+}
+
+/// The table of what is expected.
+pub(super) fn expectations(
+    book: &Book<'_>,
+    verdict: &Verdict,
+    compared: &Compared,
+    width: usize,
+) -> Option<Section> {
+    let rows = demands(book, verdict, compared);
+    if rows.is_empty() {
+        return None;
+    }
+    // A longer text would push the outcome off the page.
+    let widest = width.saturating_sub(40).max(24);
+    let columns = [("line", Align::Right), ("", Align::Left), ("", Align::Flexible)];
+    let mut table = Table::new(&columns);
+    for row in &rows {
+        table.row(vec![row.line.to_string(), shorten(&row.text, widest), row.outcome.clone()]);
+    }
+    let mut section = Section::of_table("Expectations".to_owned(), &table, width, "expectations");
+    section.top.truncate(1);
+    let failing = section.rows.iter_mut().zip(&rows).filter(|(_, row)| !row.holds).take(20);
+    failing.for_each(|(row, _)| row.pinned = true);
+    Some(section)
+}
+
+/// What fails, a line each.
+pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) -> Vec<String> {
+    let mut lines = Vec::new();
+    for failed in verdict.failed.iter().filter(|failed| !failed.expected) {
+        let text = &book.program.statements[failed.stmt].text;
+        let (line, times) = (book.line(failed.stmt), times(failed.times));
+        lines.push(format!("line {line}: {text}   fails{times} with {}", failed.failure));
+    }
+    let failing = demands(book, verdict, compared).into_iter().filter(|row| !row.holds);
+    lines.extend(failing.map(|row| format!("line {}: {}   {}", row.line, row.text, row.outcome)));
+    if verdict.deadlock.is_some() {
+        lines.push("a deadlock: nothing can advance any more".to_owned());
+    }
+    if let Some(broken) = &verdict.broken {
+        lines.push(format!("line {}: the run stopped: {}", book.line(broken.stmt), broken.reason));
+    }
+    lines
+}
+
+fn outcome(judged: &Judged, demand: Demand, skipped: bool) -> String {
+    if judged.times == 0 {
+        return if skipped { "fails: skipped".to_owned() } else { "fails: never reached".to_owned() };
+    }
+    let Some(first) = &judged.first else { return format!("holds{}", times(judged.times)) };
+    let count = match (judged.failed, judged.times) {
+        (1, 1) => String::new(),
+        (failed, times) => format!(" {failed} of {times}"),
+    };
+    format!("fails{count}: {}", why(first, demand))
+}
+
+fn why(mismatch: &Mismatch, demand: Demand) -> String {
+    let served = |policy: Option<Policy>| policy.map_or("no class", Policy::name);
+    match *mismatch {
+        Mismatch::Values { left, right } => {
+            let unit = match demand {
+                Demand::Compare { unit, .. } => unit,
+                _ => Unit::Count,
+            };
+            format!("it is {}, not {}", value(left, unit), value(right, unit))
+                .replace(", not ", other_side(demand))
+        }
+        Mismatch::Absent { subject: true } => "its allocation failed".to_owned(),
+        Mismatch::Absent { subject: false } => "the other's allocation failed".to_owned(),
+        Mismatch::NoByteShared => "no byte shared".to_owned(),
+        Mismatch::ServedBy(policy) => format!("served by {}", served(policy)),
+        Mismatch::Addresses { subject, object } if subject == object => {
+            format!("both at {subject:#x}")
+        }
+        Mismatch::Addresses { subject, object } => format!("at {subject:#x}, not {object:#x}"),
+        Mismatch::NoWait { freed: true } => "it waits for no such free".to_owned(),
+        Mismatch::NoWait { freed: false } => "the other was not freed".to_owned(),
+        Mismatch::Waits => "it waits for that free".to_owned(),
+    }
+}
+
+/// Between the two values of a comparison that does not hold.
+fn other_side(demand: Demand) -> &'static str {
+    use crate::trace::Comparison;
+    match demand {
+        Demand::Compare { comparison: Comparison::Equal, .. } => ", not ",
+        _ => ", against ",
+    }
+}
+
+fn value(value: i128, unit: Unit) -> String {
+    match (unit, u64::try_from(value)) {
+        (Unit::Bytes, Ok(bytes)) => Bytes(bytes).to_string(),
+        (Unit::Nanos, Ok(nanos)) => Nanos(nanos).to_string(),
+        (Unit::Switch, Ok(0)) => "off".to_owned(),
+        (Unit::Switch, Ok(1)) => "on".to_owned(),
+        _ => value.to_string(),
+    }
+}

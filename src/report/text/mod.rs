@@ -1,0 +1,250 @@
+//! The report for people: streamed, with bounded memory, at most 60 lines plus findings for any scenario.
+
+mod allocations;
+mod judgement;
+mod pools;
+mod reasons;
+mod table;
+mod timeline;
+
+use super::Origin;
+use super::names::Book;
+use crate::base::Nanos;
+use crate::oracle::Verdict;
+use crate::scenario::Program;
+use crate::trace::{Detail, Event, Sink};
+use table::{columns_of, lay_out, shorten, time, wrap};
+
+/// The most lines of a report, findings aside.
+const LINES_MAX: usize = 60;
+
+/// How a report is to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Columns a line.
+    pub width: usize,
+    /// Whether to use colours.
+    pub colour: bool,
+}
+
+/// How the snapshots of a run compare with the file that was accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// There are none.
+    None,
+    /// They are the same.
+    Equal,
+    /// There is no file yet.
+    Missing,
+    /// They differ; a few lines that show where.
+    Different(Vec<String>),
+    /// The file was rewritten.
+    Accepted,
+}
+
+impl Compared {
+    /// Whether this fails a run.
+    pub const fn fails(&self) -> bool {
+        matches!(self, Compared::Missing | Compared::Different(_))
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Compared::None => "not compared",
+            Compared::Equal => "equal",
+            Compared::Missing => "no accepted snapshot",
+            Compared::Different(_) => "differs",
+            Compared::Accepted => "accepted",
+        }
+    }
+}
+
+/// What is known once the run has ended.
+#[derive(Clone, Debug)]
+pub struct Closing<'a> {
+    /// The last completion, or the last host time.
+    pub end: Nanos,
+    /// The verdict.
+    pub verdict: &'a Verdict,
+    /// The snapshots.
+    pub compared: Compared,
+}
+
+/// The sink that collects a report.
+#[derive(Clone, Debug)]
+pub struct Text<'p> {
+    origin: Origin,
+    options: Options,
+    book: Book<'p>,
+    allocations: allocations::Allocations,
+    timeline: timeline::Timeline,
+    pools: pools::Pools,
+    failures: judgement::Failures,
+}
+
+impl<'p> Text<'p> {
+    /// An empty report.
+    pub fn new(program: &'p Program, origin: Origin, options: Options) -> Self {
+        Self {
+            origin,
+            options: Options { width: options.width.max(60), ..options },
+            book: Book::new(program),
+            allocations: Default::default(),
+            timeline: Default::default(),
+            pools: Default::default(),
+            failures: Default::default(),
+        }
+    }
+
+    /// The whole text.
+    pub fn finish(self, closing: &Closing<'_>) -> String {
+        let Options { width, colour } = self.options;
+        let (book, verdict) = (&self.book, closing.verdict);
+        let mut lines = vec![heading(book, &self.origin, width)];
+        lines.extend(self.failures.lines(book, verdict, width));
+        let mut sections = self.allocations.sections(book, width);
+        sections.extend(self.timeline.section(book, closing.end, width));
+        sections.extend(self.pools.sections(book, width));
+        sections.extend(self.failures.expected(book, verdict));
+        sections.extend(judgement::expectations(book, verdict, &closing.compared, width));
+        // The heading, a blank line, the last line and the next one are always there.
+        lines.extend(lay_out(sections, LINES_MAX - 4));
+        if let Compared::Different(differences) = &closing.compared {
+            lines.push(String::new());
+            lines.push("Snapshot: - accepted, + now".to_owned());
+            lines.extend(differences.iter().map(|line| shorten(line, width)));
+        }
+        lines.push(String::new());
+        lines.push(summary(verdict, closing, width));
+        lines.push(next(&self.origin, closing));
+        let lines = lines.iter().map(|line| if colour { paint(line) } else { line.clone() });
+        lines.map(|line| line + "\n").collect()
+    }
+}
+
+impl Sink for Text<'_> {
+    fn wants(&self, detail: Detail) -> bool {
+        detail != Detail::Pictures
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        self.allocations.event(&self.book, event);
+        self.timeline.event(&self.book, event);
+        self.pools.event(&self.book, event);
+        self.failures.event(event);
+        self.book.event(event);
+    }
+}
+
+/// What fails, a line each: for who does not read the whole report.
+pub fn failures(program: &Program, verdict: &Verdict, compared: &Compared) -> Vec<String> {
+    judgement::failures(&Book::new(program), verdict, compared)
+}
+
+fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
+    let facts = format!("{}, {}, seed {}", origin.model, origin.profile, origin.seed);
+    let path = &origin.path;
+    let title = &book.program.title;
+    let whole = if title.is_empty() { path.clone() } else { format!("{title}   {path}") };
+    if columns_of(&whole) + 3 + columns_of(&facts) <= width {
+        return format!("{whole}   {facts}");
+    }
+    let second = format!("  {path}   {facts}");
+    if title.is_empty() {
+        format!("{path}\n  {facts}")
+    } else {
+        format!("{}\n{second}", shorten(title, width))
+    }
+}
+
+/// The line that says whether the scenario holds: `holds: 2 expectations, ordering not checked   (..)`.
+fn summary(verdict: &Verdict, closing: &Closing<'_>, width: usize) -> String {
+    let holds = verdict.holds() && !closing.compared.fails();
+    let mut parts = if holds { what_holds(verdict) } else { what_fails(verdict, &closing.compared) };
+    parts.push("ordering not checked".to_owned());
+    let allocations = counted(usize::try_from(verdict.allocations).unwrap_or(usize::MAX), "allocation");
+    let word = if holds { "holds" } else { "fails" };
+    let facts = format!("({allocations}, {})", time(closing.end));
+    let line = format!("{word}: {}   {facts}", parts.join(", "));
+    if columns_of(&line) <= width {
+        return line;
+    }
+    let mut lines = wrap(&format!("{word}: {}", parts.join(", ")), 7, width);
+    lines.push(format!("       {facts}"));
+    lines.join("\n")
+}
+
+fn what_holds(verdict: &Verdict) -> Vec<String> {
+    let expectations = verdict.expectations.len() + verdict.expected_failures();
+    let expectations = match expectations {
+        0 => "no expectations".to_owned(),
+        count => counted(count, "expectation"),
+    };
+    let snapshots = verdict.snapshots.len();
+    std::iter::once(expectations).chain((snapshots > 0).then(|| counted(snapshots, "snapshot"))).collect()
+}
+
+fn what_fails(verdict: &Verdict, compared: &Compared) -> Vec<String> {
+    let mut parts = Vec::new();
+    let never = verdict.not_reached.iter().filter(|demand| demand.expect.is_none()).count();
+    let failed = verdict.failed_expectations() + verdict.missed.len() + never;
+    let all = verdict.expectations.len() + verdict.expected_failures() + verdict.missed.len() + never;
+    if failed > 0 {
+        parts.push(format!("{failed} of {}", counted(all, "expectation")));
+    }
+    match compared {
+        Compared::Missing => parts.push("no accepted snapshot".to_owned()),
+        Compared::Different(_) => parts.push("the snapshot differs".to_owned()),
+        _ => {}
+    }
+    match verdict.unexpected_errors() {
+        0 => {}
+        count => parts.push(counted(count, "unexpected error")),
+    }
+    parts.extend(verdict.deadlock.is_some().then(|| "a deadlock".to_owned()));
+    parts.extend(verdict.broken.is_some().then(|| "stopped early".to_owned()));
+    parts
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+fn next(origin: &Origin, closing: &Closing<'_>) -> String {
+    match closing.compared {
+        Compared::Missing | Compared::Different(_) => format!("next: millpond test --bless {}", origin.path),
+        _ => format!(
+            "next: millpond run FILE --seed {} | millpond run FILE --format json",
+            origin.seed.wrapping_add(1)
+        ),
+    }
+}
+
+/// Colours a finished line by what it is, so that columns stay where they are.
+fn paint(line: &str) -> String {
+    const BOLD: &str = "\x1b[1m";
+    const RED: &str = "\x1b[1;31m";
+    const GREEN: &str = "\x1b[1;32m";
+    const DIM: &str = "\x1b[2m";
+    let whole = |style: &str| format!("{style}{line}\x1b[0m");
+    let titles =
+        ["Allocations", "Time-line", "Pool ", "Other pools", "Expectations", "Where the", "Snapshot:"];
+    if line.starts_with("error") || line.starts_with("fails:") {
+        return whole(RED);
+    }
+    if line.starts_with("holds:") {
+        return whole(GREEN);
+    }
+    if titles.iter().any(|title| line.starts_with(title)) {
+        return whole(BOLD);
+    }
+    if line.starts_with("next:") || line.starts_with("    .. and") {
+        return whole(DIM);
+    }
+    for (word, style) in [("  fails", RED), ("  differs", RED), ("  holds", GREEN), ("  equal", GREEN)] {
+        if let Some(at) = line.find(word) {
+            return format!("{}{style}{}\x1b[0m", &line[..at], &line[at..]);
+        }
+    }
+    line.to_owned()
+}

@@ -1,0 +1,468 @@
+//! The syntax tree: what stands in a text, line by line, with every comment and blank line.
+//!
+//! It knows words and shapes; what a name refers to, and whether it exists, is not its business.
+
+use crate::base::{Bytes, Nanos, Span};
+
+/// A whole text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct File {
+    /// Its lines, with the bodies of blocks inside the lines that open them.
+    pub items: Vec<Item>,
+}
+
+/// One line, and the body of the block that it opens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// The statement, without its comment. Empty for a line without a statement.
+    pub span: Span,
+    /// What the line says.
+    pub content: Content,
+    /// The comment at its end.
+    pub comment: Option<Comment>,
+}
+
+/// A comment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comment {
+    /// Where it stands.
+    pub span: Span,
+    /// Its text, with the `#`.
+    pub text: String,
+}
+
+/// What a line says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Nothing.
+    Blank,
+    /// A statement.
+    Statement(Statement),
+    /// Settings, in the block of a device or a pool.
+    Settings(Vec<Setting>),
+    /// Something that could not be read; its diagnostic is already written. It may open a block.
+    Broken(Option<Body>),
+}
+
+/// The lines between two braces.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Body {
+    /// The lines.
+    pub items: Vec<Item>,
+    /// The line of the closing brace; `None` where it is missing.
+    pub close: Option<Close>,
+}
+
+/// A line that closes a block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Close {
+    /// The brace.
+    pub span: Span,
+    /// The comment after it.
+    pub comment: Option<Comment>,
+}
+
+/// A word at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Name {
+    /// The word.
+    pub text: String,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    /// `scenario "title"`
+    Scenario(Name),
+    /// `device gpu0 { .. }`
+    Device(Device),
+    /// `pool p on gpu0 { .. }`
+    Pool(Pool),
+    /// `stream a, b[4] on gpu0 non_blocking`
+    Streams(Streams),
+    /// `event e, f[2]`
+    Events(Vec<Declared>),
+    /// `kernel fill(out: write) takes 10us`
+    Kernel(Kernel),
+    /// `let n = 4`
+    Let(Let),
+    /// `repeat i in 0..10 { .. }`
+    Repeat(Repeat),
+    /// A call.
+    Call(Call),
+    /// `expect ..`
+    Expect(Expect),
+    /// `snapshot "name"`
+    Snapshot(Option<Name>),
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Device {
+    /// Its name.
+    pub name: Name,
+    /// Its settings.
+    pub settings: Settings,
+}
+
+/// A pool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pool {
+    /// Its name.
+    pub name: Name,
+    /// The device after `on`.
+    pub device: Option<Name>,
+    /// Its settings.
+    pub settings: Settings,
+}
+
+/// The settings of a device or a pool.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Settings {
+    /// No braces.
+    None,
+    /// `{ a = 1, b = 2 }`
+    Inline(Vec<Setting>),
+    /// A block, with [`Content::Settings`] in its lines.
+    Block(Body),
+}
+
+impl Settings {
+    /// The settings in the order of the text.
+    pub fn iter(&self) -> impl Iterator<Item = &Setting> {
+        let (inline, lines): (&[Setting], &[Item]) = match self {
+            Settings::None => (&[], &[]),
+            Settings::Inline(settings) => (settings, &[]),
+            Settings::Block(body) => (&[], &body.items),
+        };
+        inline.iter().chain(lines.iter().flat_map(settings_of_line))
+    }
+}
+
+fn settings_of_line(item: &Item) -> &[Setting] {
+    match &item.content {
+        Content::Settings(settings) => settings,
+        _ => &[],
+    }
+}
+
+/// `name = value`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// What is set.
+    pub name: Name,
+    /// Its value.
+    pub value: SettingValue,
+}
+
+/// The value of a setting.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SettingValue {
+    /// `[a, b]`
+    List {
+        /// The words.
+        words: Vec<Name>,
+        /// With the brackets.
+        span: Span,
+    },
+    /// A value.
+    Expression(Expression),
+}
+
+/// A name, or an array of names, that a statement declares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declared {
+    /// The name.
+    pub name: Name,
+    /// The number of elements in brackets.
+    pub count: Option<Expression>,
+}
+
+/// Streams.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Streams {
+    /// Their names.
+    pub names: Vec<Declared>,
+    /// The device after `on`.
+    pub device: Option<Name>,
+    /// Whether `non_blocking` is written at the end, or else `blocking`, which is the default.
+    pub kind: Option<StreamKind>,
+}
+
+/// How a stream stands to the legacy default stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamKind {
+    /// `blocking`
+    Blocking,
+    /// `non_blocking`
+    NonBlocking,
+}
+
+/// A kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// Its name.
+    pub name: Name,
+    /// Its parameters.
+    pub parameters: Vec<Parameter>,
+    /// How long it runs.
+    pub takes: Law,
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: Name,
+    /// What the kernel does with it.
+    pub access: Access,
+}
+
+/// What a kernel does with a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// `read`
+    Read,
+    /// `write`
+    Write,
+    /// `read_write`
+    ReadWrite,
+}
+
+/// How long something runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Law {
+    /// `10us`
+    Constant(Expression),
+    /// `5us..20us`
+    Range(Expression, Expression),
+    /// `uniform(5us, 20us)`
+    Uniform(Expression, Expression),
+}
+
+/// A named value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Let {
+    /// Its name.
+    pub name: Name,
+    /// Its value.
+    pub value: Expression,
+}
+
+/// A loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repeat {
+    /// Its variable.
+    pub variable: Name,
+    /// The first value.
+    pub from: Expression,
+    /// The value that is not reached.
+    pub to: Expression,
+    /// What it repeats.
+    pub body: Body,
+}
+
+/// A call, of a stream's operation or of the host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// What is called.
+    pub kind: CallKind,
+    /// `fails E` or `or_fails E`
+    pub outcome: Option<Outcome>,
+}
+
+/// What the text says about the success of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Whether success is accepted too (`or_fails`).
+    pub or: bool,
+    /// The name of the error.
+    pub error: Name,
+}
+
+/// What is called.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CallKind {
+    /// `S: operation`
+    Queued {
+        /// The stream.
+        stream: Path,
+        /// What is put into it.
+        operation: Operation,
+    },
+    /// `sync S`; `None` is `sync device`.
+    Sync(Option<Path>),
+    /// `sleep 1ms`
+    Sleep(Expression),
+    /// `trim p to 0B`
+    Trim {
+        /// The pool.
+        pool: Path,
+        /// What stays.
+        keep: Expression,
+    },
+    /// `set p.release_threshold = max`
+    Set {
+        /// The pool and its attribute.
+        attribute: Path,
+        /// The new value.
+        value: Expression,
+    },
+    /// `reset p.used_high`
+    Reset(Path),
+    /// `signal go`
+    Signal(Name),
+}
+
+/// An operation of a stream.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// `x = alloc 64MiB from p`
+    Alloc {
+        /// The buffer.
+        buffer: Path,
+        /// Its size.
+        size: Expression,
+        /// The pool after `from`.
+        pool: Option<Path>,
+    },
+    /// `free x`
+    Free(Path),
+    /// `record e`
+    Record(Path),
+    /// `wait e`
+    Wait(Path),
+    /// `fill(x, y)`
+    Launch {
+        /// The kernel.
+        kernel: Name,
+        /// The buffers.
+        arguments: Vec<Path>,
+        /// The place of the arguments, with their parentheses.
+        parentheses: Span,
+        /// A duration for this launch alone.
+        takes: Option<Takes>,
+    },
+}
+
+/// The duration of one launch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Takes {
+    /// `takes 3us`
+    For(Law),
+    /// `until go`
+    Until(Name),
+}
+
+/// An expectation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expect {
+    /// `expect a == b`
+    Compare {
+        /// The left side.
+        left: Expression,
+        /// `==` and so on.
+        comparator: Name,
+        /// The right side.
+        right: Expression,
+    },
+    /// `expect y reuses x via follow_event`
+    Relate {
+        /// The buffer that it is about.
+        subject: Path,
+        /// What is said about it.
+        relation: Relation,
+        /// Whether `not` stands before.
+        not: bool,
+    },
+}
+
+/// What an expectation says about a buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Relation {
+    /// `reuses x via P`
+    Reuses {
+        /// The earlier buffer.
+        object: Path,
+        /// The class.
+        via: Option<Name>,
+    },
+    /// `at x`
+    At(Path),
+    /// `waits for free x`
+    WaitsForFree(Path),
+    /// `via P`
+    Via(Name),
+}
+
+/// A name with its qualifiers: `gpu0.default_pool.used`, `block[i]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// Its parts; at least one.
+    pub segments: Vec<Segment>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// One part of a path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Segment {
+    /// The name.
+    pub name: Name,
+    /// What stands in brackets after it.
+    pub index: Option<Expression>,
+}
+
+/// A value to compute.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    /// Where it stands.
+    pub span: Span,
+    /// What it is.
+    pub kind: ExpressionKind,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExpressionKind {
+    /// `64KiB`, as written and as read.
+    Literal(String, Literal),
+    /// `max`
+    Max,
+    /// `on`, `off`
+    Switch(bool),
+    /// A name.
+    Path(Path),
+    /// `(a + b)`
+    Parentheses(Box<Expression>),
+    /// Two values and the sign between them.
+    Binary(Sign, Box<(Expression, Expression)>),
+}
+
+/// A number with its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Literal {
+    /// `4`
+    Count(u64),
+    /// `64KiB`
+    Size(Bytes),
+    /// `10us`
+    Duration(Nanos),
+}
+
+/// The sign of an arithmetic operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// `+`
+    Plus,
+    /// `-`
+    Minus,
+    /// `*`
+    Times,
+    /// `/`
+    Over,
+    /// `%`
+    Modulo,
+}

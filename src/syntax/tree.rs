@@ -1,0 +1,401 @@
+//! From pest's pairs of one line to the syntax tree. The grammar guarantees the shapes; numbers are read here.
+
+use super::ast::*;
+use super::codes;
+use super::grammar::Rule;
+use crate::base::{Bytes, Diagnostic, Nanos, ParseUnitError, Span};
+use pest::iterators::Pair;
+
+/// Reads the pairs of one line.
+pub(super) struct Tree<'d> {
+    /// Where the line begins in the text.
+    pub(super) start: u32,
+    /// Where mistakes go that the grammar lets through.
+    pub(super) diagnostics: &'d mut Vec<Diagnostic>,
+}
+
+type Node<'t> = Pair<'t, Rule>;
+
+/// The children that mean something: without fixed words and signs.
+fn parts(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    node.into_inner().filter(|child| !child.as_rule().is_fixed())
+}
+
+/// The next child; the grammar says that there is one.
+fn next<'t>(parts: &mut impl Iterator<Item = Node<'t>>) -> Node<'t> {
+    parts.next().expect("the grammar gives this rule another part")
+}
+
+impl Tree<'_> {
+    pub(super) fn span(&self, node: &Node<'_>) -> Span {
+        let span = node.as_span();
+        Span::new(self.start + span.start() as u32, self.start + span.end() as u32)
+    }
+
+    pub(super) fn comment(&self, node: &Node<'_>) -> Comment {
+        Comment { span: self.span(node), text: node.as_str().trim_end().to_owned() }
+    }
+
+    fn name(&self, node: Node<'_>) -> Name {
+        Name { text: node.as_str().to_owned(), span: self.span(&node) }
+    }
+
+    fn quoted(&self, node: Node<'_>) -> Name {
+        Name { text: node.as_str().trim_matches('"').to_owned(), span: self.span(&node) }
+    }
+
+    /// A statement that is not a closing brace.
+    pub(super) fn statement(&mut self, node: Node<'_>) -> Statement {
+        let opens = node.clone().into_inner().any(|child| child.as_rule() == Rule::open);
+        let rule = node.as_rule();
+        let negated = node.clone();
+        let mut parts = parts(node);
+        match rule {
+            Rule::scenario => Statement::Scenario(self.quoted(next(&mut parts))),
+            Rule::snapshot => Statement::Snapshot(parts.next().map(|title| self.quoted(title))),
+            Rule::device => {
+                let name = self.name(next(&mut parts));
+                Statement::Device(Device { name, settings: self.inline_settings(parts, opens) })
+            }
+            Rule::pool => self.pool(parts, opens),
+            Rule::streams => self.streams(parts),
+            Rule::events => Statement::Events(parts.map(|part| self.declared(part)).collect()),
+            Rule::kernel => self.kernel(parts),
+            Rule::value => Statement::Let(Let {
+                name: self.name(next(&mut parts)),
+                value: self.expression(next(&mut parts)),
+            }),
+            Rule::repeat => Statement::Repeat(Repeat {
+                variable: self.name(next(&mut parts)),
+                from: self.expression(next(&mut parts)),
+                to: self.expression(next(&mut parts)),
+                body: Body::default(),
+            }),
+            Rule::expect => Statement::Expect(self.expectation(next(&mut parts))),
+            _ => Statement::Call(self.call(negated)),
+        }
+    }
+
+    fn pool<'t>(&mut self, mut parts: impl Iterator<Item = Node<'t>>, opens: bool) -> Statement {
+        let name = self.name(next(&mut parts));
+        let mut parts = parts.peekable();
+        let device = parts.next_if(|part| part.as_rule() == Rule::on_device).map(|on| self.only_name(on));
+        Statement::Pool(Pool { name, device, settings: self.inline_settings(parts, opens) })
+    }
+
+    /// The only part of a node, which is a word.
+    fn only_name(&mut self, node: Node<'_>) -> Name {
+        self.name(next(&mut parts(node)))
+    }
+
+    fn only_path(&mut self, node: Node<'_>) -> Path {
+        self.path(next(&mut parts(node)))
+    }
+
+    fn inline_settings<'t>(&mut self, mut rest: impl Iterator<Item = Node<'t>>, opens: bool) -> Settings {
+        match rest.next() {
+            Some(inline) => Settings::Inline(parts(inline).map(|part| self.setting(part)).collect()),
+            None if opens => Settings::Block(Body::default()),
+            None => Settings::None,
+        }
+    }
+
+    pub(super) fn setting(&mut self, node: Node<'_>) -> Setting {
+        let mut rest = parts(node);
+        let name = self.name(next(&mut rest));
+        let value = next(&mut rest);
+        let value = match value.as_rule() {
+            Rule::list => SettingValue::List {
+                span: self.span(&value),
+                words: parts(value).map(|word| self.name(word)).collect(),
+            },
+            _ => SettingValue::Expression(self.expression(value)),
+        };
+        Setting { name, value }
+    }
+
+    fn streams<'t>(&mut self, parts: impl Iterator<Item = Node<'t>>) -> Statement {
+        let mut streams = Streams { names: Vec::new(), device: None, kind: None };
+        for part in parts {
+            match part.as_rule() {
+                Rule::declared => streams.names.push(self.declared(part)),
+                Rule::on_device => streams.device = Some(self.only_name(part)),
+                _ if part.as_str() == "blocking" => streams.kind = Some(StreamKind::Blocking),
+                _ => streams.kind = Some(StreamKind::NonBlocking),
+            }
+        }
+        Statement::Streams(streams)
+    }
+
+    fn declared(&mut self, node: Node<'_>) -> Declared {
+        let mut parts = parts(node);
+        Declared {
+            name: self.name(next(&mut parts)),
+            count: parts.next().map(|count| self.expression(count)),
+        }
+    }
+
+    fn kernel<'t>(&mut self, mut parts: impl Iterator<Item = Node<'t>>) -> Statement {
+        let name = self.name(next(&mut parts));
+        let mut parameters = Vec::new();
+        loop {
+            let part = next(&mut parts);
+            if part.as_rule() == Rule::takes {
+                return Statement::Kernel(Kernel { name, parameters, takes: self.takes(part) });
+            }
+            parameters.push(self.parameter(part));
+        }
+    }
+
+    fn parameter(&mut self, node: Node<'_>) -> Parameter {
+        let mut parts = parts(node);
+        let name = self.name(next(&mut parts));
+        let access = match next(&mut parts).as_str() {
+            "read" => Access::Read,
+            "write" => Access::Write,
+            _ => Access::ReadWrite,
+        };
+        Parameter { name, access }
+    }
+
+    fn takes(&mut self, node: Node<'_>) -> Law {
+        let law = next(&mut parts(node));
+        let mut law = parts(law);
+        let first = next(&mut law);
+        if first.as_rule() == Rule::uniform {
+            let mut bounds = parts(first);
+            let low = self.expression(next(&mut bounds));
+            return Law::Uniform(low, self.expression(next(&mut bounds)));
+        }
+        let first = self.expression(first);
+        match law.next() {
+            Some(high) => Law::Range(first, self.expression(high)),
+            None => Law::Constant(first),
+        }
+    }
+
+    fn call(&mut self, node: Node<'_>) -> Call {
+        let rule = node.as_rule();
+        let mut parts: Vec<_> = parts(node).collect();
+        let outcome = parts.pop_if(|last| last.as_rule() == Rule::outcome).map(|last| self.outcome(last));
+        let mut parts = parts.into_iter();
+        let kind = match rule {
+            Rule::queued => CallKind::Queued {
+                stream: self.path(next(&mut parts)),
+                operation: self.operation(next(&mut parts)),
+            },
+            Rule::sync => CallKind::Sync(parts.next().map(|path| self.path(path))),
+            Rule::sleep => CallKind::Sleep(self.expression(next(&mut parts))),
+            Rule::trim => CallKind::Trim {
+                pool: self.path(next(&mut parts)),
+                keep: self.expression(next(&mut parts)),
+            },
+            Rule::set => CallKind::Set {
+                attribute: self.path(next(&mut parts)),
+                value: self.expression(next(&mut parts)),
+            },
+            Rule::reset => CallKind::Reset(self.path(next(&mut parts))),
+            Rule::signal => CallKind::Signal(self.name(next(&mut parts))),
+            other => unreachable!("{other:?} is no statement of the grammar"),
+        };
+        Call { kind, outcome }
+    }
+
+    fn outcome(&mut self, node: Node<'_>) -> Outcome {
+        let or = node.as_str().starts_with("or_fails");
+        Outcome { or, error: self.only_name(node) }
+    }
+
+    fn operation(&mut self, node: Node<'_>) -> Operation {
+        match node.as_rule() {
+            Rule::alloc => {
+                let mut parts = parts(node);
+                Operation::Alloc {
+                    buffer: self.path(next(&mut parts)),
+                    size: self.expression(next(&mut parts)),
+                    pool: parts.next().map(|from| self.only_path(from)),
+                }
+            }
+            Rule::free => Operation::Free(self.only_path(node)),
+            Rule::record => Operation::Record(self.only_path(node)),
+            Rule::wait => Operation::Wait(self.only_path(node)),
+            _ => self.launch(node),
+        }
+    }
+
+    fn launch(&mut self, node: Node<'_>) -> Operation {
+        let edges = |rule| move |child: &Node<'_>| child.as_rule() == rule;
+        let mut children = node.clone().into_inner();
+        let left = children.find(edges(Rule::left)).map(|sign| self.span(&sign)).unwrap_or_default();
+        let right = children.find(edges(Rule::right)).map(|sign| self.span(&sign)).unwrap_or_default();
+        let mut parts = parts(node);
+        let kernel = self.name(next(&mut parts));
+        let mut arguments = Vec::new();
+        let mut takes = None;
+        for part in parts {
+            match part.as_rule() {
+                Rule::takes => takes = Some(Takes::For(self.takes(part))),
+                Rule::until => takes = Some(Takes::Until(self.only_name(part))),
+                _ => arguments.push(self.path(part)),
+            }
+        }
+        Operation::Launch { kernel, arguments, parentheses: left.to(right), takes }
+    }
+
+    fn expectation(&mut self, node: Node<'_>) -> Expect {
+        let rule = node.as_rule();
+        let mut rest = parts(node);
+        if rule == Rule::comparison {
+            return Expect::Compare {
+                left: self.expression(next(&mut rest)),
+                comparator: self.name(next(&mut rest)),
+                right: self.expression(next(&mut rest)),
+            };
+        }
+        let subject = self.path(next(&mut rest));
+        let relation = next(&mut rest);
+        let not = relation.as_str().starts_with("not");
+        let rule = relation.as_rule();
+        let mut rest = parts(relation);
+        let first = next(&mut rest);
+        let relation = match rule {
+            Rule::reuses => Relation::Reuses {
+                object: self.path(first),
+                via: rest.next().map(|via| self.only_name(via)),
+            },
+            Rule::placed_at => Relation::At(self.path(first)),
+            Rule::waits_for => Relation::WaitsForFree(self.path(first)),
+            _ => Relation::Via(self.name(first)),
+        };
+        // `via nothing` begins with "not" too, but only the three relations with an object can be negated.
+        let not = not && !matches!(relation, Relation::Via(_));
+        Expect::Relate { subject, relation, not }
+    }
+
+    fn path(&mut self, node: Node<'_>) -> Path {
+        let span = self.span(&node);
+        let segments = parts(node).map(|part| self.segment(part)).collect();
+        Path { segments, span }
+    }
+
+    fn segment(&mut self, node: Node<'_>) -> Segment {
+        let mut parts = parts(node);
+        Segment { name: self.name(next(&mut parts)), index: parts.next().map(|index| self.expression(index)) }
+    }
+
+    /// Terms and signs in turn; products bind before sums, and both to the left.
+    fn expression(&mut self, node: Node<'_>) -> Expression {
+        let mut parts = parts(node);
+        let mut sum: Option<(Expression, Sign)> = None;
+        let mut product = self.term(next(&mut parts));
+        while let Some(sign) = parts.next() {
+            let sign = sign_of(sign.as_str());
+            let term = self.term(next(&mut parts));
+            if matches!(sign, Sign::Plus | Sign::Minus) {
+                sum = Some((joined(sum, product), sign));
+                product = term;
+            } else {
+                product = binary(product, sign, term);
+            }
+        }
+        joined(sum, product)
+    }
+
+    fn term(&mut self, node: Node<'_>) -> Expression {
+        let span = self.span(&node);
+        let kind = match node.as_rule() {
+            Rule::number => {
+                let text = node.as_str();
+                ExpressionKind::Literal(text.to_owned(), self.number(text, span))
+            }
+            Rule::constant => match node.as_str() {
+                "max" => ExpressionKind::Max,
+                word => ExpressionKind::Switch(word == "on"),
+            },
+            Rule::parentheses => {
+                let inner = next(&mut parts(node));
+                ExpressionKind::Parentheses(Box::new(self.expression(inner)))
+            }
+            _ => ExpressionKind::Path(self.path(node)),
+        };
+        Expression { span, kind }
+    }
+
+    fn number(&mut self, text: &str, span: Span) -> Literal {
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            if let Ok(count) = text.parse() {
+                return Literal::Count(count);
+            }
+            self.bad_number(text, span, ParseUnitError::TooLarge);
+            return Literal::Count(0);
+        }
+        let error = match (text.parse::<Bytes>(), text.parse::<Nanos>()) {
+            (Ok(size), _) => return Literal::Size(size),
+            (_, Ok(duration)) => return Literal::Duration(duration),
+            (Err(ParseUnitError::Malformed), Err(error)) | (Err(error), _) => error,
+        };
+        self.bad_number(text, span, error);
+        Literal::Count(0)
+    }
+
+    fn bad_number(&mut self, text: &str, span: Span, error: ParseUnitError) {
+        let label = match error {
+            ParseUnitError::TooLarge => "larger than 2^64-1",
+            ParseUnitError::NotWhole => "not a whole number of bytes or nanoseconds",
+            ParseUnitError::Malformed => "expected a whole number, a size or a duration",
+        };
+        let diagnostic =
+            Diagnostic::error(codes::BAD_NUMBER, format!("`{text}` cannot be read as a number"), span, label);
+        let diagnostic = match (error, meant_unit(text)) {
+            (ParseUnitError::Malformed, Some((number, unit))) => {
+                let fixed = format!("{number}{unit}");
+                diagnostic.fix(format!("did you mean `{fixed}`?"), span, fixed)
+            }
+            (ParseUnitError::Malformed, None) => {
+                diagnostic.help("sizes are in B, KiB, MiB, GiB, TiB, and durations in ns, us, ms, s")
+            }
+            _ => diagnostic,
+        };
+        self.diagnostics.push(diagnostic);
+    }
+}
+
+/// The number and the unit that a wrong unit was meant to be.
+fn meant_unit(text: &str) -> Option<(&str, &'static str)> {
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic() || c == '_')?);
+    let meant = match unit.to_ascii_lowercase().as_str() {
+        "b" | "byte" | "bytes" => "B",
+        "k" | "kb" | "kib" | "ki" => "KiB",
+        "m" | "mb" | "mib" | "mi" => "MiB",
+        "g" | "gb" | "gib" | "gi" => "GiB",
+        "t" | "tb" | "tib" | "ti" => "TiB",
+        "ns" | "nsec" => "ns",
+        "us" | "usec" => "us",
+        "ms" | "msec" => "ms",
+        "s" | "sec" => "s",
+        _ => return None,
+    };
+    Some((number, meant))
+}
+
+fn sign_of(text: &str) -> Sign {
+    match text {
+        "+" => Sign::Plus,
+        "-" => Sign::Minus,
+        "*" => Sign::Times,
+        "/" => Sign::Over,
+        _ => Sign::Modulo,
+    }
+}
+
+fn binary(left: Expression, sign: Sign, right: Expression) -> Expression {
+    let span = left.span.to(right.span);
+    Expression { span, kind: ExpressionKind::Binary(sign, Box::new((left, right))) }
+}
+
+fn joined(sum: Option<(Expression, Sign)>, product: Expression) -> Expression {
+    match sum {
+        Some((left, sign)) => binary(left, sign, product),
+        None => product,
+    }
+}

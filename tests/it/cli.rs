@@ -1,0 +1,221 @@
+//! The command line from outside: exit statuses, files, pipes, and what is said about mistakes.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const HOLDS: &str = "\
+stream s
+s: x = alloc 1MiB
+s: free x
+expect gpu0.default_pool.used == 0B
+";
+const FAILS: &str = "\
+stream s
+s: x = alloc 1MiB
+expect gpu0.default_pool.used == 0B
+";
+const MISTAKES: &str = "\
+stream s
+s: x = aloc 1MiB
+s: free y
+s: z = alloc 1MB
+t: w = alloc 1MiB
+expect gpu0.default_pool.usd == 0B
+";
+
+/// A folder of its own that is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a folder for a test can be made");
+        Self(path)
+    }
+
+    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("a folder can be made");
+        fs::write(&path, text).expect("a file can be written");
+        path
+    }
+
+    fn millpond(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("millpond starts")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_millpond"));
+        command.args(arguments).current_dir(&self.0).env_remove("NO_COLOR");
+        command
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+fn status(output: &Output) -> i32 {
+    output.status.code().expect("millpond ends by itself")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("output is text")
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("output is text")
+}
+
+#[test]
+fn the_status_says_what_came_of_it() {
+    let folder = Folder::new("status");
+    folder.file("holds.scn", HOLDS);
+    folder.file("fails.scn", FAILS);
+    folder.file("mistakes.scn", MISTAKES);
+    let cases: [(&[&str], i32); 12] = [
+        (&["run", "holds.scn"], 0),
+        (&["run", "fails.scn"], 1),
+        (&["run", "fails.scn", "--format", "json"], 1),
+        (&["run", "mistakes.scn"], 2),
+        (&["run", "missing.scn"], 2),
+        (&["run", "."], 2),
+        (&["run", "holds.scn", "--seed", "minus"], 2),
+        (&["fly"], 2),
+        (&["check", "holds.scn", "fails.scn"], 0),
+        (&["check", "mistakes.scn", "holds.scn"], 2),
+        (&["test", "holds.scn"], 0),
+        (&["test", "holds.scn", "fails.scn"], 1),
+    ];
+    for (arguments, expected) in cases {
+        let output = folder.millpond(arguments);
+        assert_eq!(status(&output), expected, "{arguments:?}\n{}{}", out(&output), err(&output));
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_said_in_one_line() {
+    let folder = Folder::new("unreadable");
+    folder.file("latin.scn", b"# caf\xe9\n");
+    for (name, word) in [("missing.scn", "no such file"), (".", "directory"), ("latin.scn", "not UTF-8")] {
+        let output = folder.millpond(&["run", name]);
+        assert_eq!((status(&output), out(&output)), (2, String::new()), "{name}");
+        let said = err(&output);
+        assert!(said.contains(word) && said.lines().count() == 1, "{name}: {said}");
+    }
+}
+
+#[test]
+fn all_mistakes_of_a_file_are_shown_at_once() {
+    let folder = Folder::new("mistakes");
+    folder.file("mistakes.scn", MISTAKES);
+    for command in ["run", "check"] {
+        let output = folder.millpond(&[command, "mistakes.scn"]);
+        let said = err(&output);
+        assert_eq!(out(&output), "");
+        assert!(said.ends_with("5 errors in mistakes.scn\n"), "{said}");
+        assert_eq!(said.matches("--> mistakes.scn:").count(), 5, "{said}");
+        assert!(!said.contains('\x1b'), "no colours in a pipe: {said}");
+    }
+}
+
+#[test]
+fn a_report_in_a_file_is_the_report() {
+    let folder = Folder::new("output");
+    folder.file("holds.scn", HOLDS);
+    let printed = folder.millpond(&["run", "holds.scn"]);
+    let written = folder.millpond(&["run", "holds.scn", "-o", "report.txt"]);
+    assert_eq!(out(&written), "");
+    assert_eq!(fs::read_to_string(folder.0.join("report.txt")).expect("it was written"), out(&printed));
+    let left = fs::read_dir(&folder.0).expect("the folder is there").count();
+    assert_eq!(left, 2, "nothing else is left behind");
+}
+
+#[test]
+fn a_wrong_input_leaves_the_output_file_alone() {
+    let folder = Folder::new("untouched");
+    folder.file("mistakes.scn", MISTAKES);
+    let kept = folder.file("report.txt", "as it was");
+    for input in ["mistakes.scn", "missing.scn"] {
+        assert_eq!(status(&folder.millpond(&["run", input, "-o", "report.txt"])), 2);
+        assert_eq!(fs::read_to_string(&kept).expect("it is still there"), "as it was");
+    }
+    folder.file("holds.scn", HOLDS);
+    assert_eq!(status(&folder.millpond(&["run", "holds.scn", "-o", "missing/report.txt"])), 2);
+    assert_eq!(status(&folder.millpond(&["run", "holds.scn", "-o", "."])), 2);
+}
+
+#[test]
+fn json_lines_have_a_header_and_a_verdict() {
+    let folder = Folder::new("json");
+    folder.file("fails.scn", FAILS);
+    let text = out(&folder.millpond(&["run", "fails.scn", "--format", "json", "--seed", "7"]));
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("each line is an object")).collect();
+    assert_eq!(lines[0]["schema"], 1);
+    assert_eq!(lines[0]["seed"], 7);
+    let verdict = lines.last().expect("there is a verdict");
+    assert_eq!(verdict["event"], "verdict");
+    assert_eq!(verdict["holds"], false);
+    assert_eq!(verdict["ordering"], "not_checked");
+    assert_eq!(verdict["expectations"][0]["first"]["values"]["left"], 1 << 20);
+    assert!(lines.iter().any(|line| line["event"] == "decided" && line["policy"] == "growth"));
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let folder = Folder::new("pipe");
+    let many: String = (0..3_000).map(|_| "s: x = alloc 1MiB\ns: free x\n").collect();
+    folder.file("long.scn", format!("stream s\n{many}"));
+    let mut command = folder.command(&["run", "long.scn", "--format", "json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("millpond starts");
+    let mut first = [0; 16];
+    child.stdout.take().expect("it is a pipe").read_exact(&mut first).expect("there is output");
+    let output = child.wait_with_output().expect("millpond ends");
+    assert_eq!((status(&output), err(&output)), (0, String::new()));
+}
+
+#[test]
+fn snapshots_are_accepted_on_demand_only() {
+    let folder = Folder::new("bless");
+    folder.file("scenarios/deep/a.scn", format!("{HOLDS}snapshot\n"));
+    let snapshot = folder.0.join("snapshots/deep/a.snap");
+    let before = folder.millpond(&["test"]);
+    assert_eq!(status(&before), 1);
+    assert!(out(&before).contains("millpond test --bless scenarios/deep/a.scn"), "{}", out(&before));
+    assert!(!snapshot.exists());
+    let blessed = folder.millpond(&["test", "--bless", "scenarios/deep/a.scn"]);
+    assert_eq!(status(&blessed), 0);
+    assert!(out(&blessed).contains("wrote snapshots/deep/a.snap"), "{}", out(&blessed));
+    let text = fs::read_to_string(&snapshot).expect("it was written");
+    assert!(
+        text.starts_with("---\nsource: tests/scenarios.rs\ninput_file: scenarios/deep/a.scn\n---\n["),
+        "{text}"
+    );
+    assert_eq!(status(&folder.millpond(&["run", "scenarios/deep/a.scn"])), 0);
+    fs::write(&snapshot, text.replace("31MiB", "30MiB")).expect("it can be changed");
+    let changed = folder.millpond(&["run", "scenarios/deep/a.scn"]);
+    assert_eq!(status(&changed), 1);
+    assert!(
+        out(&changed).contains("\n- ") && out(&changed).contains("the snapshot differs"),
+        "{}",
+        out(&changed)
+    );
+    assert!(!out(&folder.millpond(&["test", "--list"])).contains("snap"));
+}
+
+#[test]
+fn scenarios_that_must_be_rejected_are() {
+    let folder = Folder::new("invalid");
+    folder.file("scenarios/invalid/a.scn", MISTAKES);
+    folder.file("scenarios/invalid/b.scn", HOLDS);
+    let output = folder.millpond(&["test", "--bless"]);
+    assert_eq!(status(&output), 1);
+    assert!(out(&output).contains("is valid, but lies below `invalid`"), "{}", out(&output));
+    assert!(out(&output).contains("1 passed, 1 failed"), "{}", out(&output));
+    assert_eq!(status(&folder.millpond(&["test", "scenarios/invalid/a.scn"])), 0);
+}

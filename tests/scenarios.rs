@@ -1,0 +1,92 @@
+//! Every file below `scenarios` is a test: it holds, its snapshot is the accepted one, and it repeats itself.
+//!
+//! Snapshots go through insta, so that `cargo insta review` works; `millpond test` must agree with it byte for byte.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use millpond::cli::{Scenario, Settings, find};
+use millpond::report::{Compared, Options};
+use millpond::scenario::Program;
+use std::path::{Path, PathBuf};
+
+const SETTINGS: Settings = Settings { seed: 0, options: Options { width: 80, colour: false }, bless: false };
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let files = find(&[folder]).expect("the scenarios can be read");
+    let trials = files.into_iter().map(|file| {
+        let name = file.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(&file);
+        let name = name.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
+        Trial::test(name, move || test(file))
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit();
+}
+
+fn test(file: PathBuf) -> Result<(), Failed> {
+    let scenario = Scenario::read(&file)?;
+    match scenario.load() {
+        Err(diagnostics) if scenario.place.is_invalid => {
+            compare(&scenario, &scenario.rejection(&diagnostics));
+            Ok(())
+        }
+        Err(diagnostics) => Err(scenario.rejection(&diagnostics).into()),
+        Ok(_) if scenario.place.is_invalid => Err("it lies below `invalid` and is valid".into()),
+        Ok((program, _)) => run(&scenario, &program),
+    }
+}
+
+fn run(scenario: &Scenario, program: &Program) -> Result<(), Failed> {
+    let mut outcome = scenario.run(program, &SETTINGS)?;
+    if let Some(snapshots) = &outcome.snapshots {
+        compare(scenario, snapshots);
+        // insta may just have written it.
+        outcome = scenario.run(program, &SETTINGS)?;
+    }
+    if !outcome.verdict.holds() {
+        return Err(outcome.report.into());
+    }
+    if outcome.snapshots.is_some() && outcome.compared != Compared::Equal {
+        return Err(format!("insta accepts the snapshot, and millpond says {:?}", outcome.compared).into());
+    }
+    let lines = outcome.report.lines().count();
+    if lines > 60 {
+        return Err(format!("the report has {lines} lines").into());
+    }
+    if let Some(line) =
+        outcome.report.lines().find(|line| line.chars().count() > 80 && !line.contains(".scn"))
+    {
+        return Err(format!("the report has a line that is wider than 80 columns:\n{line}").into());
+    }
+    repeats(scenario, program, &outcome.report)
+}
+
+/// The same seed gives the same bytes, as text and as JSON lines, and each of these is JSON.
+fn repeats(scenario: &Scenario, program: &Program, report: &str) -> Result<(), Failed> {
+    if scenario.run(program, &SETTINGS)?.report != report {
+        return Err("a second run reports something else".into());
+    }
+    let json = || -> Result<Vec<u8>, Failed> { Ok(scenario.run_as_json(program, &SETTINGS, Vec::new())?.1?) };
+    let first = json()?;
+    if json()? != first {
+        return Err("a second run gives other JSON lines".into());
+    }
+    // A longer output is checked at its start; its objects come from one place.
+    for line in first.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(10_000) {
+        serde_json::from_slice::<serde_json::Value>(line)?;
+    }
+    Ok(())
+}
+
+/// Compares through insta, which honours `INSTA_UPDATE`, writes what is to be reviewed, and panics where there is a
+/// difference; the harness makes a failed test of that.
+fn compare(scenario: &Scenario, text: &str) {
+    let file = &scenario.place.file;
+    let folder = file.parent().expect("a snapshot lies in a folder").to_owned();
+    let name = file.file_stem().expect("a snapshot has a name").to_string_lossy().into_owned();
+    let mut settings = insta::Settings::new();
+    settings.set_snapshot_path(folder);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.set_input_file(&scenario.path);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
