@@ -2,11 +2,24 @@
 //!
 //! The only place that knows names. It must not know how anything is served, ordered or timed.
 
+mod calls;
+mod check;
+mod codes;
+mod compute;
 mod cursor;
+mod declare;
+mod lifetimes;
+mod names;
 mod program;
+#[cfg(test)]
+mod tests;
+mod value;
 
+pub use check::{NAMES_MAX, RUN_STATEMENTS_MAX, check};
+pub use codes::TABLE as CODES;
 pub use cursor::{Broken, Cursor, Step};
 pub use program::{
     Action, Chosen, Demand, Expect, Formula, Instruction, Names, Operator, Outcome, Program, Register,
     SnapshotLine, Statement, SyncTarget, Unit,
 };
+use value::Value;

@@ -343,3 +343,18 @@ impl SyncTarget {
         })
     }
 }
+
+impl Action {
+    /// Visits each buffer that it names.
+    pub(super) fn for_each_buffer(&mut self, mut visit: impl FnMut(&mut Chosen<BufferId>)) {
+        match self {
+            Action::Alloc { buffer, .. } | Action::Free { buffer, .. } => visit(buffer),
+            Action::Launch { uses, .. } => uses.iter_mut().for_each(|(buffer, _)| visit(buffer)),
+            Action::Relate { subject, object, .. } => {
+                visit(subject);
+                visit(object);
+            }
+            _ => {}
+        }
+    }
+}

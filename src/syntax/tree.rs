@@ -186,10 +186,9 @@ impl Tree<'_> {
             },
             Rule::sync => CallKind::Sync(parts.next().map(|path| self.path(path))),
             Rule::sleep => CallKind::Sleep(self.expression(next(&mut parts))),
-            Rule::trim => CallKind::Trim {
-                pool: self.path(next(&mut parts)),
-                keep: self.expression(next(&mut parts)),
-            },
+            Rule::trim => {
+                CallKind::Trim { pool: self.path(next(&mut parts)), keep: self.expression(next(&mut parts)) }
+            }
             Rule::set => CallKind::Set {
                 attribute: self.path(next(&mut parts)),
                 value: self.expression(next(&mut parts)),
@@ -259,10 +258,9 @@ impl Tree<'_> {
         let mut rest = parts(relation);
         let first = next(&mut rest);
         let relation = match rule {
-            Rule::reuses => Relation::Reuses {
-                object: self.path(first),
-                via: rest.next().map(|via| self.only_name(via)),
-            },
+            Rule::reuses => {
+                Relation::Reuses { object: self.path(first), via: rest.next().map(|via| self.only_name(via)) }
+            }
             Rule::placed_at => Relation::At(self.path(first)),
             Rule::waits_for => Relation::WaitsForFree(self.path(first)),
             _ => Relation::Via(self.name(first)),

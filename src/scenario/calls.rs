@@ -1,0 +1,337 @@
+//! Calls and expectations: each statement becomes instructions.
+
+use super::check::{Checker, Signal};
+use super::compute::common_unit;
+use super::names::{Binding, Kind, Meaning};
+use super::value::unit_name;
+use super::{
+    Action, Chosen, Demand, Expect, Formula, Instruction, Outcome, SnapshotLine, SyncTarget, Unit, Value,
+    codes,
+};
+use crate::base::{BufferId, DeviceId, Diagnostic, EventId, SignalId, Span, StmtId, stable_hash};
+use crate::syntax::ast::{self, CallKind, Operation, Path, Relation};
+use crate::trace::{Access, Attribute, Comparison, Failure, Figure, Policy, Takes};
+
+impl Checker<'_> {
+    pub(super) fn call(&mut self, span: Span, call: &ast::Call) {
+        let outcome = self.outcome(call.outcome.as_ref());
+        let stmt = self.begin(span, outcome.unwrap_or(Outcome::Succeeds));
+        let action = match &call.kind {
+            CallKind::Queued { stream, operation } => self.queued(stmt, stream, operation),
+            CallKind::Sync(target) => self.sync(target.as_ref()).map(Action::Sync),
+            CallKind::Sleep(duration) => self.runtime_value(duration, Unit::Nanos).map(Action::Sleep),
+            CallKind::Trim { pool, keep } => {
+                let (pool, keep) = (self.pool(pool), self.runtime_value(keep, Unit::Bytes));
+                pool.zip(keep).map(|(pool, keep)| Action::Trim { pool, keep })
+            }
+            CallKind::Set { attribute, value } => self.set(attribute, value),
+            CallKind::Reset(attribute) => self.reset(attribute),
+            CallKind::Signal(name) => self.give(name).map(Action::Signal),
+        };
+        match action.filter(|_| outcome.is_some()) {
+            Some(action) => self.code.push(Instruction::Call { stmt, action }),
+            // Nothing more is said about the buffers of a statement with a mistake.
+            None => self.buffers_are_uncertain(call),
+        }
+    }
+
+    /// After a mistake, nothing is said about the life of the buffers that the statement is about.
+    fn buffers_are_uncertain(&mut self, call: &ast::Call) {
+        let paths: &[Path] = match &call.kind {
+            CallKind::Queued {
+                operation: Operation::Alloc { buffer, .. } | Operation::Free(buffer), ..
+            } => std::slice::from_ref(buffer),
+            CallKind::Queued { operation: Operation::Launch { arguments, .. }, .. } => arguments,
+            _ => &[],
+        };
+        for path in paths {
+            let name = &path.segments[0].name.text;
+            if let Some(Meaning::Buffer(at)) =
+                self.table.get(name).and_then(|binding| binding.meaning.as_ref())
+            {
+                self.buffers[*at].uncertain = true;
+            }
+        }
+    }
+
+    fn outcome(&mut self, outcome: Option<&ast::Outcome>) -> Option<Outcome> {
+        let Some(outcome) = outcome else { return Some(Outcome::Succeeds) };
+        let known = Failure::ALL.map(|failure| (failure.name(), failure));
+        let failure = self.word(&outcome.error, codes::UNKNOWN_ERROR, "error called", known)?;
+        Some(if outcome.or { Outcome::MayFail(failure) } else { Outcome::Fails(failure) })
+    }
+
+    /// A value that may depend on what the run read before.
+    fn runtime_value(&mut self, expression: &ast::Expression, unit: Unit) -> Option<Formula> {
+        self.value(expression, unit).map(|value| value.formula)
+    }
+
+    fn queued(&mut self, stmt: StmtId, path: &Path, operation: &Operation) -> Option<Action> {
+        let stream = self.stream(path);
+        match operation {
+            Operation::Alloc { buffer, size, pool } => {
+                if let [segment] = buffer.segments.as_slice()
+                    && self.table.get(&segment.name.text).is_none()
+                {
+                    self.new_buffer(segment);
+                }
+                let buffer = self.allocated(buffer);
+                let size = self.runtime_value(size, Unit::Bytes);
+                let pool = match (pool, &stream) {
+                    (Some(pool), _) => self.pool(pool),
+                    (None, Some(stream)) => self.default_pool(self.setup.streams[stream.base].device),
+                    (None, None) => None,
+                };
+                Some(Action::Alloc { stream: stream?, pool: pool?, size: size?, buffer: buffer? })
+            }
+            Operation::Free(buffer) => {
+                let buffer = self.buffer(buffer);
+                Some(Action::Free { stream: stream?, buffer: buffer? })
+            }
+            Operation::Record(event) => {
+                let event = self.event(event);
+                Some(Action::Record { stream: stream?, event: event? })
+            }
+            Operation::Wait(event) => {
+                let event = self.event(event);
+                Some(Action::Wait { stream: stream?, event: event? })
+            }
+            Operation::Launch { .. } => self.launch(stmt, path, stream, operation),
+        }
+    }
+
+    /// The name that an allocation gets. Where it is the name of something else, that is told as such.
+    fn allocated(&mut self, path: &Path) -> Option<Chosen<BufferId>> {
+        let other = match path.segments.as_slice() {
+            [segment] => self.table.get(&segment.name.text).filter(|binding| binding.kind != Kind::Buffer),
+            _ => None,
+        };
+        let Some(other) = other.cloned() else { return self.buffer(path) };
+        let name = &path.segments[0].name;
+        let message = format!("`{}` is already the name of {}", name.text, other.kind.with_article());
+        let diagnostic = Diagnostic::error(codes::DUPLICATE_NAME, message, name.span, "give it another name");
+        self.tell(match other.span {
+            Some(span) => diagnostic.also(span, "declared here"),
+            None => diagnostic,
+        });
+        None
+    }
+
+    fn event(&mut self, path: &Path) -> Option<Chosen<EventId>> {
+        let segment = self.only_segment(path, Kind::Event)?;
+        let Meaning::Event(row) = self.resolve(&segment.name, &[Kind::Event])? else { return None };
+        self.element(row, segment)
+    }
+
+    fn launch(
+        &mut self,
+        stmt: StmtId,
+        path: &Path,
+        stream: Option<Chosen<crate::base::StreamId>>,
+        operation: &Operation,
+    ) -> Option<Action> {
+        let Operation::Launch { kernel: name, arguments, parentheses, takes } = operation else {
+            return None;
+        };
+        let buffers: Vec<_> = arguments.iter().map(|argument| self.buffer(argument)).collect();
+        let kernel = self.resolve(name, &[Kind::Kernel]);
+        // Looked at even after another mistake of the line, so that all are told.
+        let takes = takes.as_ref().map(|takes| match takes {
+            ast::Takes::For(law) => self.law(law).map(Takes::For),
+            ast::Takes::Until(signal) => self.awaited(signal).map(Takes::Until),
+        });
+        let Meaning::Kernel(kernel) = kernel? else { return None };
+        let declared = &self.kernels[kernel.index()];
+        if declared.uses.len() != arguments.len() {
+            let (wanted, place) = (declared.uses.len(), declared.parameters);
+            let plural = if wanted == 1 { "buffer" } else { "buffers" };
+            let message =
+                format!("`{}` takes {wanted} {plural}, and {} are given", name.text, arguments.len());
+            let label = format!("expected {wanted}");
+            let diagnostic = Diagnostic::error(codes::WRONG_ARGUMENT_COUNT, message, *parentheses, label);
+            self.tell(diagnostic.also(place, "declared here"));
+            return None;
+        }
+        let takes = takes.unwrap_or_else(|| declared.law.map(Takes::For));
+        let uses: Option<Vec<(Chosen<BufferId>, Access)>> = buffers
+            .into_iter()
+            .zip(&declared.uses)
+            .map(|(buffer, access)| Some((buffer?, *access)))
+            .collect();
+        self.statements[stmt].draws = self.draws(path, name);
+        Some(Action::Launch { stream: stream?, kernel, takes: takes?, uses: uses? })
+    }
+
+    /// Which random draws a launch gets: the n-th launch of this kernel that is written for this stream.
+    fn draws(&mut self, stream: &Path, kernel: &ast::Name) -> u64 {
+        let stream: Vec<&str> = stream.segments.iter().map(|segment| segment.name.text.as_str()).collect();
+        let stream = stream.join(".");
+        let nth = self.launches.entry((stream.clone(), kernel.text.clone())).or_default();
+        *nth += 1;
+        stable_hash(&[&stream, &kernel.text, &nth.to_string()])
+    }
+
+    fn sync(&mut self, target: Option<&Path>) -> Option<SyncTarget> {
+        let Some(path) = target else { return Some(SyncTarget::Device(DeviceId::from_usize(0))) };
+        let [segment] = path.segments.as_slice() else { return self.stream(path).map(SyncTarget::Stream) };
+        let kinds = [Kind::Stream, Kind::Event, Kind::Device];
+        let is_default = matches!(segment.name.text.as_str(), "legacy" | "per_thread");
+        if is_default && self.table.get(&segment.name.text).is_none() {
+            return self.stream(path).map(SyncTarget::Stream);
+        }
+        match self.resolve(&segment.name, &kinds)? {
+            Meaning::Stream(row) => self.element(row, segment).map(SyncTarget::Stream),
+            Meaning::Event(row) => self.element(row, segment).map(SyncTarget::Event),
+            Meaning::Device(device) => Some(SyncTarget::Device(device)),
+            _ => None,
+        }
+    }
+
+    fn set(&mut self, path: &Path, value: &ast::Expression) -> Option<Action> {
+        let (pool, attribute) = self.attribute(path)?;
+        let is_switch = Figure::Attribute(attribute).is_switch();
+        let value = self.runtime_value(value, if is_switch { Unit::Switch } else { Unit::Bytes })?;
+        Some(Action::Set { pool, attribute, value })
+    }
+
+    fn attribute(&mut self, path: &Path) -> Option<(crate::base::PoolId, Attribute)> {
+        let (pool, figure) = self.pool_and_figure(path)?;
+        if let Figure::Attribute(attribute) = figure {
+            return Some((pool, attribute));
+        }
+        let span = path.segments.last().map_or(path.span, |last| last.name.span);
+        let message = format!("`{}` is a figure that can only be read", figure.name());
+        self.error(codes::UNKNOWN_ATTRIBUTE, message, span, "expected an attribute of the pool");
+        None
+    }
+
+    fn reset(&mut self, path: &Path) -> Option<Action> {
+        let (pool, attribute) = self.attribute(path)?;
+        if !matches!(attribute, Attribute::ReservedHigh | Attribute::UsedHigh) {
+            let span = path.segments.last().map_or(path.span, |last| last.name.span);
+            let label = "expected `reserved_high` or `used_high`";
+            self.error(codes::UNKNOWN_ATTRIBUTE, "only a high mark can be reset", span, label);
+            return None;
+        }
+        Some(Action::Set { pool, attribute, value: Formula::Constant(0) })
+    }
+
+    // ---- Signals, which need no declaration
+
+    fn give(&mut self, name: &ast::Name) -> Option<SignalId> {
+        let signal = self.signal(name)?;
+        self.signals[signal.index()].given.get_or_insert(name.span);
+        Some(signal)
+    }
+
+    fn awaited(&mut self, name: &ast::Name) -> Option<SignalId> {
+        let signal = self.signal(name)?;
+        self.signals[signal.index()].awaited = true;
+        Some(signal)
+    }
+
+    fn signal(&mut self, name: &ast::Name) -> Option<SignalId> {
+        if self.table.get(&name.text).is_none() {
+            let signal = self.names.signals.push(name.text.clone());
+            self.signals.push(Signal::default());
+            let meaning = Some(Meaning::Signal(signal));
+            self.table.bind(&name.text, Binding { kind: Kind::Signal, meaning, span: Some(name.span) });
+        }
+        match self.resolve(name, &[Kind::Signal])? {
+            Meaning::Signal(signal) => Some(signal),
+            _ => None,
+        }
+    }
+
+    pub(super) fn unawaited_signals(&mut self) {
+        if self.table.has_broken_lines {
+            return;
+        }
+        for (at, signal) in self.signals.iter().enumerate() {
+            let Some(span) = signal.given.filter(|_| !signal.awaited) else { continue };
+            let name = &self.names.signals[SignalId::from_usize(at)];
+            let message = format!("no kernel runs until `{name}`");
+            let mut diagnostic = Diagnostic::error(codes::UNAWAITED_SIGNAL, message, span, "has no effect");
+            diagnostic.severity = crate::base::Severity::Warning;
+            self.diagnostics
+                .push(diagnostic.help(format!("a launch waits for it by `S: K(x) until {name}`")));
+        }
+    }
+
+    // ---- Expectations and snapshots
+
+    pub(super) fn snapshot(&mut self, span: Span, name: Option<&ast::Name>) {
+        let stmt = self.begin(span, Outcome::Succeeds);
+        let name = name.map(|name| name.text.clone()).unwrap_or_default();
+        let snapshot = self.snapshots.push(SnapshotLine { stmt, name });
+        self.code.push(Instruction::Call { stmt, action: Action::Snapshot(snapshot) });
+    }
+
+    pub(super) fn expect(&mut self, span: Span, expect: &ast::Expect) {
+        let stmt = self.begin(span, Outcome::Succeeds);
+        match expect {
+            ast::Expect::Compare { left, comparator, right } => {
+                let left = self.value_with_reads(left, stmt);
+                let right = self.value_with_reads(right, stmt);
+                if let Some((left, right)) = left.zip(right) {
+                    self.compare(stmt, left, comparator, right);
+                }
+            }
+            ast::Expect::Relate { subject, relation, not } => self.relate(stmt, subject, relation, *not),
+        }
+    }
+
+    fn compare(&mut self, stmt: StmtId, left: Value, comparator: &ast::Name, right: Value) {
+        let comparison = match comparator.text.as_str() {
+            "==" => Comparison::Equal,
+            "!=" => Comparison::NotEqual,
+            "<" => Comparison::Less,
+            "<=" => Comparison::LessEqual,
+            ">" => Comparison::Greater,
+            _ => Comparison::GreaterEqual,
+        };
+        let span = self.statements[stmt].span;
+        let Some(unit) = common_unit(&left, &right) else {
+            let message =
+                format!("{} cannot be compared with {}", unit_name(left.unit), unit_name(right.unit));
+            self.error(codes::WRONG_UNIT, message, span, "");
+            return;
+        };
+        let is_equality = matches!(comparison, Comparison::Equal | Comparison::NotEqual);
+        if unit == Unit::Switch && !is_equality {
+            let label = "expected `==` or `!=`";
+            self.error(codes::WRONG_UNIT, "`on` and `off` have no order", comparator.span, label);
+            return;
+        }
+        let expect = self.expects.push(Expect { stmt, demand: Demand::Compare { comparison, unit } });
+        let action = Action::Compare { expect, left: left.formula, right: right.formula };
+        self.code.push(Instruction::Call { stmt, action });
+    }
+
+    fn relate(&mut self, stmt: StmtId, subject: &Path, relation: &Relation, not: bool) {
+        let subject = self.buffer(subject);
+        let (object, demand) = match relation {
+            Relation::Reuses { object, via } => {
+                let object = self.buffer(object);
+                let via = match via {
+                    Some(word) => self.class(word, true).map(Some),
+                    None => Some(None),
+                };
+                (object, via.map(|via| Demand::Reuses { not, via }))
+            }
+            Relation::At(object) => (self.buffer(object), Some(Demand::At { not })),
+            Relation::WaitsForFree(object) => (self.buffer(object), Some(Demand::WaitsForFree { not })),
+            Relation::Via(word) => (subject.clone(), self.class(word, false).map(Demand::ServedBy)),
+        };
+        let (Some(subject), Some(object), Some(demand)) = (subject, object, demand) else { return };
+        let expect = self.expects.push(Expect { stmt, demand });
+        self.code.push(Instruction::Call { stmt, action: Action::Relate { expect, subject, object } });
+    }
+
+    /// A class that can serve an allocation; `reuse`: one that hands out bytes that another allocation had.
+    fn class(&mut self, word: &ast::Name, reuse: bool) -> Option<Policy> {
+        let known = Policy::ALL.map(|policy| (policy.name(), policy));
+        let known = known.into_iter().filter(|(_, policy)| !reuse || policy.is_reuse());
+        self.word(word, codes::UNKNOWN_POLICY, "class of reuse called", known)
+    }
+}

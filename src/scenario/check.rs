@@ -1,0 +1,484 @@
+//! From a syntax tree to a checked program: what the parts of that work share, and the walk over the statements.
+//!
+//! A part that finds a mistake tells it and answers `None`; whoever gets a `None` adds nothing to it.
+
+use super::names::{Binding, Kind, Meaning, Missing, NameTable};
+use super::value::Bounds;
+use super::{
+    Chosen, Expect, Formula, Instruction, Names, Outcome, Program, Register, SnapshotLine, Statement, Value,
+    codes, lifetimes,
+};
+use crate::base::{Code, Diagnostic, ExpectId, IndexVec, LineIndex, SnapshotId, Span, StmtId, nearest};
+use crate::profile::Profile;
+use crate::syntax::ast::{self, Content, Item, Segment};
+use crate::trace::{Access, HostCosts, Law, Remap, Rules, Setup};
+use std::collections::BTreeMap;
+
+/// The longest run, in statements: all loops unrolled.
+pub const RUN_STATEMENTS_MAX: u64 = 100_000_000;
+/// How many names of one kind there may be, elements of arrays counted one by one.
+pub const NAMES_MAX: u64 = 1_000_000;
+
+/// Gives a text its meaning. There is a program if no diagnostic is an error. `text` is what `file` was read from.
+pub fn check(file: &ast::File, text: &str, profile: &Profile) -> (Option<Program>, Vec<Diagnostic>) {
+    let mut checker = Checker::new(file, text, profile);
+    checker.default_device();
+    checker.items(&file.items);
+    checker.finish()
+}
+
+/// A kernel as it was declared.
+pub(super) struct Kernel {
+    pub(super) uses: Vec<Access>,
+    /// The parameters, for the reader of a diagnostic.
+    pub(super) parameters: Span,
+    /// `None`: told already.
+    pub(super) law: Option<Law>,
+}
+
+/// A name of buffers.
+pub(super) struct BufferName {
+    pub(super) name: String,
+    /// The place that says first whether it has an index.
+    pub(super) span: Span,
+    pub(super) indexed: bool,
+    /// The largest index.
+    pub(super) last: u64,
+    /// A statement about it has a mistake, so that nothing is certain about its life.
+    pub(super) uncertain: bool,
+}
+
+/// A loop that is being read.
+pub(super) struct Loop {
+    /// Where it is in the code; `None` for one whose bounds have a mistake.
+    pub(super) start: Option<usize>,
+    /// Whether the index of a buffer depends on its variable.
+    pub(super) chooses_buffers: bool,
+    /// The names that end with it.
+    pub(super) names: Vec<String>,
+}
+
+/// A signal as the text uses it.
+#[derive(Default)]
+pub(super) struct Signal {
+    pub(super) given: Option<Span>,
+    pub(super) awaited: bool,
+}
+
+/// Everything known so far.
+pub(super) struct Checker<'t> {
+    pub(super) text: &'t str,
+    pub(super) lines: LineIndex,
+    pub(super) profile: &'t Profile,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) table: NameTable,
+    pub(super) title: Option<ast::Name>,
+    pub(super) setup: Setup,
+    pub(super) names: Names,
+    pub(super) kernels: Vec<Kernel>,
+    pub(super) buffers: Vec<BufferName>,
+    pub(super) signals: Vec<Signal>,
+    pub(super) loops: Vec<Loop>,
+    /// How often the innermost body is entered.
+    turns: u64,
+    executed: u64,
+    pub(super) code: Vec<Instruction>,
+    /// The loops, by their place in the code, whose turns differ in the buffers that they choose.
+    pub(super) choosing: Vec<usize>,
+    pub(super) registers: u32,
+    pub(super) statements: IndexVec<StmtId, Statement>,
+    /// Where the buffers of a statement are written: from here on in `mentions`.
+    first_mention: IndexVec<StmtId, usize>,
+    mentions: Vec<Span>,
+    pub(super) expects: IndexVec<ExpectId, Expect>,
+    pub(super) snapshots: IndexVec<SnapshotId, SnapshotLine>,
+    /// How many launches of this stream and kernel there are so far.
+    pub(super) launches: BTreeMap<(String, String), u32>,
+}
+
+impl<'t> Checker<'t> {
+    fn new(file: &ast::File, text: &'t str, profile: &'t Profile) -> Self {
+        let rules = Rules {
+            alignment: profile.alignment,
+            growth: profile.growth,
+            granule: profile.granule,
+            remap: if profile.remap_idle { Remap::Idle } else { Remap::Off },
+            legacy_sync_releases: profile.legacy_sync_releases,
+        };
+        let setup = Setup {
+            devices: IndexVec::new(),
+            pools: IndexVec::new(),
+            streams: IndexVec::new(),
+            events: 0,
+            signals: 0,
+            rules,
+            host: HostCosts { submit: profile.submit, call: profile.call },
+        };
+        Self {
+            text,
+            lines: LineIndex::new(text),
+            profile,
+            diagnostics: Vec::new(),
+            table: NameTable::new(file, text),
+            title: None,
+            setup,
+            names: Names::default(),
+            kernels: Vec::new(),
+            buffers: Vec::new(),
+            signals: Vec::new(),
+            loops: Vec::new(),
+            turns: 1,
+            executed: 0,
+            code: Vec::new(),
+            choosing: Vec::new(),
+            registers: 0,
+            statements: IndexVec::new(),
+            first_mention: IndexVec::new(),
+            mentions: Vec::new(),
+            expects: IndexVec::new(),
+            snapshots: IndexVec::new(),
+            launches: BTreeMap::new(),
+        }
+    }
+
+    fn items(&mut self, items: &[Item]) {
+        for item in items {
+            match &item.content {
+                Content::Statement(statement) => self.statement(item.span, statement),
+                // The body of a block that could not be read is read nevertheless: its mistakes are its own.
+                Content::Broken(Some(body)) => {
+                    self.enter(None);
+                    self.items(&body.items);
+                    self.leave();
+                }
+                Content::Broken(None) | Content::Blank | Content::Settings(_) => {}
+            }
+        }
+    }
+
+    fn statement(&mut self, span: Span, statement: &ast::Statement) {
+        if !self.loops.is_empty() && self.is_misplaced(span, statement) {
+            return;
+        }
+        match statement {
+            ast::Statement::Scenario(title) => self.declare_title(title),
+            ast::Statement::Device(device) => self.declare_device(device),
+            ast::Statement::Pool(pool) => self.declare_pool(pool),
+            ast::Statement::Streams(streams) => self.declare_streams(streams),
+            ast::Statement::Events(events) => self.declare_events(events),
+            ast::Statement::Kernel(kernel) => self.declare_kernel(kernel),
+            ast::Statement::Let(value) => self.declare_value(span, value),
+            ast::Statement::Repeat(repeat) => self.repeat(span, repeat),
+            ast::Statement::Call(call) => self.call(span, call),
+            ast::Statement::Expect(expect) => self.expect(span, expect),
+            ast::Statement::Snapshot(name) => self.snapshot(span, name.as_ref()),
+        }
+    }
+
+    fn is_misplaced(&mut self, span: Span, statement: &ast::Statement) -> bool {
+        use ast::Statement::{Device, Events, Kernel, Pool, Scenario, Streams};
+        let declares =
+            matches!(statement, Scenario(_) | Device(_) | Pool(_) | Streams(_) | Events(_) | Kernel(_));
+        // The block around may be one that only its mistake makes look like a loop.
+        let is_certain = self.loops.iter().all(|around| around.start.is_some());
+        if declares && is_certain {
+            let diagnostic = Diagnostic::error(
+                codes::MISPLACED_DECLARATION,
+                "a declaration cannot stand in a loop",
+                span,
+                "",
+            );
+            self.tell(
+                diagnostic
+                    .help("declare it before the loop; an array such as `stream s[4]` declares several"),
+            );
+        }
+        declares && is_certain
+    }
+
+    fn repeat(&mut self, span: Span, repeat: &ast::Repeat) {
+        let from = self.constant_count(&repeat.from);
+        let to = self.constant_count(&repeat.to);
+        let bounds = from.zip(to).filter(|(from, to)| {
+            if from > to {
+                let place = repeat.from.span.to(repeat.to.span);
+                let diagnostic =
+                    Diagnostic::error(codes::REVERSED_BOUNDS, "this loop ends before it begins", place, "");
+                let lower = self.text[repeat.to.span.range()].to_owned();
+                let upper = &self.text[repeat.from.span.range()];
+                self.diagnostics.push(diagnostic.fix("swap the bounds", place, format!("{lower}..{upper}")));
+            }
+            from <= to
+        });
+        let Some((from, to)) = bounds else {
+            self.enter(None);
+            self.bind(&repeat.variable, Kind::Value, None);
+            self.items(&repeat.body.items);
+            return self.leave();
+        };
+        let register = self.register();
+        let start = self.code.len();
+        self.count_turns(span, to - from);
+        self.code.push(Instruction::Repeat { register, from, to, end: 0 });
+        self.enter(Some(start));
+        let depth = self.loops.len() - 1;
+        let last = to.saturating_sub(1).max(from);
+        let bounds = Bounds { low: i128::from(from), high: i128::from(last), loops: 1 << depth };
+        let variable =
+            Value { formula: Formula::Register(register), unit: super::Unit::Count, bounds: Some(bounds) };
+        self.bind(&repeat.variable, Kind::Value, Some(Meaning::Value(variable)));
+        let turns = self.turns;
+        self.turns = turns.saturating_mul(to - from);
+        self.items(&repeat.body.items);
+        self.turns = turns;
+        let end = self.code.len();
+        self.code.push(Instruction::Again { register, to, start });
+        self.code[start] = Instruction::Repeat { register, from, to, end };
+        self.leave();
+    }
+
+    fn enter(&mut self, start: Option<usize>) {
+        self.loops.push(Loop { start, chooses_buffers: false, names: Vec::new() });
+    }
+
+    fn leave(&mut self) {
+        let Some(ended) = self.loops.pop() else { return };
+        ended.names.iter().for_each(|name| self.table.unbind(name));
+        self.choosing.extend(ended.start.filter(|_| ended.chooses_buffers));
+    }
+
+    /// The turns of a loop count too, so that empty loops end as well.
+    fn count_turns(&mut self, span: Span, turns: u64) {
+        self.count(span, self.turns.saturating_mul(turns));
+    }
+
+    fn count(&mut self, span: Span, statements: u64) {
+        let before = self.executed;
+        self.executed = before.saturating_add(statements);
+        if before <= RUN_STATEMENTS_MAX && self.executed > RUN_STATEMENTS_MAX {
+            let message =
+                format!("the run has more than {RUN_STATEMENTS_MAX} statements, all loops unrolled");
+            self.tell(Diagnostic::error(codes::RUN_TOO_LONG, message, span, "the limit is passed here"));
+        }
+    }
+
+    fn finish(mut self) -> (Option<Program>, Vec<Diagnostic>) {
+        self.unawaited_signals();
+        let bases = self.place_buffers();
+        if self.executed <= RUN_STATEMENTS_MAX {
+            lifetimes::check(&mut self, &bases);
+        }
+        self.setup.events = self.names.events.len();
+        self.setup.signals = self.names.signals.len();
+        let program = Program {
+            title: self.title.map(|title| title.text).unwrap_or_default(),
+            setup: self.setup,
+            names: self.names,
+            code: self.code,
+            registers: self.registers as usize,
+            statements: self.statements,
+            expects: self.expects,
+            snapshots: self.snapshots,
+        };
+        let is_valid = self.diagnostics.iter().all(|d| d.severity < crate::base::Severity::Error);
+        (is_valid.then_some(program), self.diagnostics)
+    }
+
+    /// Gives the buffers their ids, an array's in a row. Until here a place in the list of names stands for them.
+    fn place_buffers(&mut self) -> Vec<usize> {
+        let mut bases = Vec::with_capacity(self.buffers.len());
+        for buffer in &self.buffers {
+            bases.push(self.names.buffers.len());
+            let left = NAMES_MAX - (self.names.buffers.len() as u64).min(NAMES_MAX);
+            if buffer.last >= left {
+                let message = format!("`{}` brings the number of buffers above {NAMES_MAX}", buffer.name);
+                self.diagnostics.push(Diagnostic::error(codes::TOO_MANY_NAMES, message, buffer.span, ""));
+                continue;
+            }
+            if buffer.indexed {
+                (0..=buffer.last).for_each(|index| {
+                    self.names.buffers.push(format!("{}[{index}]", buffer.name));
+                });
+            } else {
+                self.names.buffers.push(buffer.name.clone());
+            }
+        }
+        for instruction in &mut self.code {
+            if let Instruction::Call { action, .. } = instruction {
+                action.for_each_buffer(|buffer| {
+                    buffer.base = crate::base::BufferId::from_usize(bases[buffer.base.index()]);
+                });
+            }
+        }
+        bases
+    }
+
+    // ---- What all parts use
+
+    pub(super) fn tell(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    pub(super) fn error(&mut self, code: Code, message: impl Into<String>, span: Span, label: &str) {
+        self.tell(Diagnostic::error(code, message, span, label));
+    }
+
+    pub(super) fn register(&mut self) -> Register {
+        self.registers += 1;
+        Register(self.registers - 1)
+    }
+
+    /// A new statement.
+    pub(super) fn begin(&mut self, span: Span, outcome: Outcome) -> StmtId {
+        self.count(span, self.turns);
+        self.first_mention.push(self.mentions.len());
+        let text = self.text[span.range()].to_owned();
+        self.statements.push(Statement { span, line: self.lines.line(span.start), text, draws: 0, outcome })
+    }
+
+    /// Where the statement names its `nth` buffer.
+    pub(super) fn mention(&self, stmt: StmtId, nth: usize) -> Span {
+        let at = self.first_mention[stmt] + nth;
+        self.mentions.get(at).copied().unwrap_or(self.statements[stmt].span)
+    }
+
+    /// Binds a name, in the innermost block.
+    pub(super) fn bind(&mut self, name: &ast::Name, kind: Kind, meaning: Option<Meaning>) -> bool {
+        let binding = Binding { kind, meaning, span: Some(name.span) };
+        if let Some(other) = self.table.bind(&name.text, binding) {
+            let message = format!("`{}` is already the name of {}", name.text, other.kind.with_article());
+            let mut diagnostic =
+                Diagnostic::error(codes::DUPLICATE_NAME, message, name.span, "give it another name");
+            if let Some(span) = other.span {
+                diagnostic = diagnostic.also(span, "declared here");
+            }
+            self.tell(diagnostic);
+            return false;
+        }
+        if let Some(block) = self.loops.last_mut().filter(|_| kind == Kind::Value) {
+            block.names.push(name.text.clone());
+        }
+        true
+    }
+
+    /// What a name stands for, if it is of one of the kinds that are wanted.
+    pub(super) fn resolve(&mut self, name: &ast::Name, wanted: &[Kind]) -> Option<Meaning> {
+        if let Some(binding) = self.table.get(&name.text) {
+            if wanted.contains(&binding.kind) {
+                return binding.meaning.clone();
+            }
+            let (kind, span) = (binding.kind, binding.span);
+            self.wrong_kind(name, kind, span, wanted);
+            return None;
+        }
+        match self.table.missing(&name.text) {
+            Missing::Told => {}
+            Missing::Later(kind, span) if wanted.contains(&kind) => {
+                let message = format!("`{}` is used before its declaration", name.text);
+                let diagnostic =
+                    Diagnostic::error(codes::USED_BEFORE_DECLARATION, message, name.span, "not known yet");
+                self.tell(diagnostic.also(span, "declared here").help("move the declaration up"));
+            }
+            Missing::Later(kind, span) => self.wrong_kind(name, kind, Some(span), wanted),
+            Missing::Unknown => self.unknown(name, wanted),
+        }
+        None
+    }
+
+    fn wrong_kind(&mut self, name: &ast::Name, kind: Kind, declared: Option<Span>, wanted: &[Kind]) {
+        let wanted = one_of(wanted.iter().map(|kind| kind.with_article().to_owned()));
+        let message = format!("`{}` is {}, but {wanted} is needed here", name.text, kind.with_article());
+        let mut diagnostic =
+            Diagnostic::error(codes::WRONG_KIND, message, name.span, format!("expected {wanted}"));
+        if let Some(span) = declared {
+            diagnostic = diagnostic.also(span, format!("declared as {} here", kind.with_article()));
+        }
+        self.tell(diagnostic);
+    }
+
+    fn unknown(&mut self, name: &ast::Name, wanted: &[Kind]) {
+        let kinds = one_of(wanted.iter().map(|kind| kind.with_article().to_owned()));
+        let message = format!("nothing is called `{}`", name.text);
+        let label = format!("expected the name of {kinds}");
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, message, name.span, label);
+        let diagnostic = match self.table.nearest(&name.text, wanted) {
+            Some(meant) => diagnostic.fix(format!("did you mean `{meant}`?"), name.span, meant),
+            None => diagnostic,
+        };
+        self.tell(diagnostic);
+    }
+
+    /// A word of a fixed list, such as the names of policies.
+    pub(super) fn word<T: Copy>(
+        &mut self,
+        word: &ast::Name,
+        code: Code,
+        what: &str,
+        known: impl IntoIterator<Item = (&'static str, T)>,
+    ) -> Option<T> {
+        let known: Vec<(&str, T)> = known.into_iter().collect();
+        if let Some((_, value)) = known.iter().find(|(name, _)| *name == word.text) {
+            return Some(*value);
+        }
+        let names = || known.iter().map(|(name, _)| *name);
+        let label = format!("expected {}", one_of(names().map(|name| format!("`{name}`"))));
+        let diagnostic =
+            Diagnostic::error(code, format!("there is no {what} `{}`", word.text), word.span, label);
+        self.tell(match nearest(&word.text, names()) {
+            Some(meant) => diagnostic.fix(format!("did you mean `{meant}`?"), word.span, meant),
+            None => diagnostic,
+        });
+        None
+    }
+
+    /// The buffer that a path names. It may be allocated anywhere in the text; its life is checked afterwards.
+    pub(super) fn buffer(&mut self, path: &ast::Path) -> Option<Chosen<crate::base::BufferId>> {
+        self.mentions.push(path.span);
+        let segment = self.only_segment(path, Kind::Buffer)?;
+        let name = &segment.name;
+        let is_allocated = matches!(self.table.missing(&name.text), Missing::Later(Kind::Buffer, _));
+        if self.table.get(&name.text).is_none() && is_allocated {
+            self.new_buffer(segment);
+        }
+        let Meaning::Buffer(at) = self.resolve(name, &[Kind::Buffer])? else { return None };
+        self.index_of_buffer(at, segment)
+    }
+
+    pub(super) fn new_buffer(&mut self, segment: &Segment) {
+        let name = &segment.name;
+        let at = self.buffers.len();
+        if self.bind(name, Kind::Buffer, Some(Meaning::Buffer(at))) {
+            self.buffers.push(BufferName {
+                name: name.text.clone(),
+                span: name.span,
+                indexed: segment.index.is_some(),
+                last: 0,
+                uncertain: self.table.is_touched(&name.text),
+            });
+        }
+    }
+
+    /// The only part of a path without qualifiers.
+    pub(super) fn only_segment<'p>(&mut self, path: &'p ast::Path, kind: Kind) -> Option<&'p Segment> {
+        match path.segments.as_slice() {
+            [segment] => Some(segment),
+            _ => {
+                let message =
+                    format!("`{}` is not the name of {}", &self.text[path.span.range()], kind.with_article());
+                let label = format!("expected {}", kind.with_article());
+                self.error(codes::WRONG_KIND, message, path.span, &label);
+                None
+            }
+        }
+    }
+}
+
+/// `a`, `a or b`, `a, b or c`
+pub(super) fn one_of(words: impl Iterator<Item = String>) -> String {
+    let words: Vec<String> = words.collect();
+    match words.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        [others @ .., last] => format!("{} or {last}", others.join(", ")),
+    }
+}

@@ -1,0 +1,66 @@
+//! The kinds of diagnostics that giving a text its meaning can give.
+
+use crate::base::Code;
+
+pub(super) const UNKNOWN_NAME: Code = Code("unknown_name");
+pub(super) const WRONG_KIND: Code = Code("wrong_kind");
+pub(super) const DUPLICATE_NAME: Code = Code("duplicate_name");
+pub(super) const USED_BEFORE_DECLARATION: Code = Code("used_before_declaration");
+pub(super) const USED_BEFORE_ALLOCATION: Code = Code("used_before_allocation");
+pub(super) const STILL_LIVE: Code = Code("still_live");
+pub(super) const WRONG_ARGUMENT_COUNT: Code = Code("wrong_argument_count");
+pub(super) const WRONG_UNIT: Code = Code("wrong_unit");
+pub(super) const UNKNOWN_ATTRIBUTE: Code = Code("unknown_attribute");
+pub(super) const UNKNOWN_POLICY: Code = Code("unknown_policy");
+pub(super) const UNKNOWN_ERROR: Code = Code("unknown_error");
+pub(super) const UNKNOWN_SETTING: Code = Code("unknown_setting");
+pub(super) const DUPLICATE_SETTING: Code = Code("duplicate_setting");
+pub(super) const NOT_CONSTANT: Code = Code("not_constant");
+pub(super) const VALUE_OUT_OF_RANGE: Code = Code("value_out_of_range");
+pub(super) const VALUE_OVERFLOW: Code = Code("value_overflow");
+pub(super) const DIVISION_BY_ZERO: Code = Code("division_by_zero");
+pub(super) const EMPTY_RANGE: Code = Code("empty_range");
+pub(super) const REVERSED_BOUNDS: Code = Code("reversed_bounds");
+pub(super) const INDEX_OUT_OF_RANGE: Code = Code("index_out_of_range");
+pub(super) const WRONG_INDEX: Code = Code("wrong_index");
+pub(super) const DEVICE_NEEDED: Code = Code("device_needed");
+pub(super) const MISPLACED_DECLARATION: Code = Code("misplaced_declaration");
+pub(super) const RUN_TOO_LONG: Code = Code("run_too_long");
+pub(super) const TOO_MANY_NAMES: Code = Code("too_many_names");
+pub(super) const UNAWAITED_SIGNAL: Code = Code("unawaited_signal");
+
+/// Every code of this part, with what it means.
+pub const TABLE: &[(Code, &str)] = &[
+    (UNKNOWN_NAME, "A name is used that nothing declares."),
+    (
+        WRONG_KIND,
+        "A name stands for something else than what is needed there, such as a stream for an event.",
+    ),
+    (DUPLICATE_NAME, "A name is declared again."),
+    (USED_BEFORE_DECLARATION, "A name is declared only after its use."),
+    (USED_BEFORE_ALLOCATION, "A buffer is used where no allocation of that name precedes it."),
+    (STILL_LIVE, "A name gets a new allocation while it still stands for a live one."),
+    (WRONG_ARGUMENT_COUNT, "A kernel is called with another number of buffers than it has parameters."),
+    (WRONG_UNIT, "A value has another unit than is needed, or two units do not go together."),
+    (UNKNOWN_ATTRIBUTE, "A pool has no figure or attribute of that name, or it cannot be set."),
+    (UNKNOWN_POLICY, "There is no reuse policy or class of that name, or it cannot stand there."),
+    (UNKNOWN_ERROR, "There is no error of that name."),
+    (UNKNOWN_SETTING, "A device or a pool has no setting of that name."),
+    (DUPLICATE_SETTING, "A setting, or the title, is given twice."),
+    (NOT_CONSTANT, "A value must be known before the run, and depends on it or on a loop."),
+    (
+        VALUE_OUT_OF_RANGE,
+        "A size, duration or count is negative, above 2^64-1, or otherwise not possible there.",
+    ),
+    (VALUE_OVERFLOW, "A value grows beyond 2^127 while it is computed."),
+    (DIVISION_BY_ZERO, "A value is divided by zero."),
+    (EMPTY_RANGE, "The longest duration of a range is not above its shortest."),
+    (REVERSED_BOUNDS, "A loop ends before it begins."),
+    (INDEX_OUT_OF_RANGE, "An index may be outside of its array."),
+    (WRONG_INDEX, "An index is missing, or stands where there is no array."),
+    (DEVICE_NEEDED, "There are several devices, and the line does not say which one it is about."),
+    (MISPLACED_DECLARATION, "A declaration stands inside of a loop."),
+    (RUN_TOO_LONG, "The loops make the run longer than 100,000,000 statements."),
+    (TOO_MANY_NAMES, "An array is too large, or there are too many names."),
+    (UNAWAITED_SIGNAL, "A signal is given, and no kernel runs until it (a warning)."),
+];

@@ -1,0 +1,284 @@
+//! Expressions: their values, units and bounds; and indices, which must be known to be in range.
+
+use super::check::Checker;
+use super::names::{Kind, Meaning, Row};
+use super::value::{Value, combined_unit, unit_name};
+use super::{Action, Broken, Chosen, Formula, Instruction, Operator, Unit, codes};
+use crate::base::{BufferId, Diagnostic, Idx, PoolId, Span, StmtId, StreamId};
+use crate::syntax::ast::{Expression, ExpressionKind, Literal, Path, Segment, Sign};
+use crate::trace::Figure;
+
+impl Checker<'_> {
+    /// A value in which figures of pools may be read; the reads are added to the statement.
+    pub(super) fn value_with_reads(&mut self, expression: &Expression, stmt: StmtId) -> Option<Value> {
+        self.compute(expression, Some(stmt))
+    }
+
+    /// A value of a unit, without reads.
+    pub(super) fn value(&mut self, expression: &Expression, unit: Unit) -> Option<Value> {
+        let value = self.compute(expression, None)?;
+        if !value.fits(unit) {
+            let (wanted, found) = (unit_name(unit), unit_name(value.unit));
+            let message = format!("{wanted} is needed here, and this is {found}");
+            let diagnostic =
+                Diagnostic::error(codes::WRONG_UNIT, message, expression.span, format!("expected {wanted}"));
+            self.tell(match (unit, value.unit) {
+                (Unit::Bytes, Unit::Count) => diagnostic.help("sizes carry a unit: B, KiB, MiB, GiB or TiB"),
+                (Unit::Nanos, Unit::Count) => diagnostic.help("durations carry a unit: ns, us, ms or s"),
+                _ => diagnostic,
+            });
+            return None;
+        }
+        if value.as_constant().is_some_and(|value| u64::try_from(value).is_err()) {
+            let shown = value.as_constant().unwrap_or_default();
+            let message = format!("{shown} is not within 0 and 2^64-1");
+            self.error(codes::VALUE_OUT_OF_RANGE, message, expression.span, "");
+            return None;
+        }
+        Some(value)
+    }
+
+    /// A value that is known before the run.
+    pub(super) fn constant_natural(&mut self, expression: &Expression, unit: Unit) -> Option<u64> {
+        let value = self.value(expression, unit)?;
+        let constant = value.as_constant().and_then(|value| u64::try_from(value).ok());
+        if constant.is_none() {
+            let message = "this value must be the same in every run and every turn";
+            self.error(codes::NOT_CONSTANT, message, expression.span, "expected a constant");
+        }
+        constant
+    }
+
+    fn compute(&mut self, expression: &Expression, reads: Option<StmtId>) -> Option<Value> {
+        Some(match &expression.kind {
+            ExpressionKind::Literal(_, literal) => match *literal {
+                Literal::Count(count) => Value::constant(count.into(), Unit::Count),
+                Literal::Size(size) => Value::constant(size.0.into(), Unit::Bytes),
+                Literal::Duration(duration) => Value::constant(duration.0.into(), Unit::Nanos),
+            },
+            ExpressionKind::Max => Value::constant(u64::MAX.into(), Unit::Bytes),
+            ExpressionKind::Switch(on) => Value::constant((*on).into(), Unit::Switch),
+            ExpressionKind::Parentheses(inner) => self.compute(inner, reads)?,
+            ExpressionKind::Binary(sign, sides) => {
+                let left = self.compute(&sides.0, reads);
+                let right = self.compute(&sides.1, reads);
+                self.combine(expression.span, *sign, left?, right?)?
+            }
+            ExpressionKind::Path(path) => match path.segments.as_slice() {
+                [segment] => self.named_value(segment)?,
+                _ => self.figure(path, reads)?,
+            },
+        })
+    }
+
+    fn combine(&mut self, span: Span, sign: Sign, left: Value, right: Value) -> Option<Value> {
+        let operator = match sign {
+            Sign::Plus => Operator::Add,
+            Sign::Minus => Operator::Subtract,
+            Sign::Times => Operator::Multiply,
+            Sign::Over => Operator::Divide,
+            Sign::Modulo => Operator::Remainder,
+        };
+        let Some(unit) = combined_unit(operator, &left, &right) else {
+            let (left, right) = (unit_name(left.unit), unit_name(right.unit));
+            self.error(codes::WRONG_UNIT, format!("{left} and {right} do not go together here"), span, "");
+            return None;
+        };
+        match left.combine(operator, right, unit) {
+            Ok(value) => Some(value),
+            Err(Broken::DivisionByZero) => {
+                self.error(codes::DIVISION_BY_ZERO, "this can be a division by zero", span, "");
+                None
+            }
+            Err(_) => {
+                self.error(codes::VALUE_OVERFLOW, "this value grows beyond 2^127", span, "");
+                None
+            }
+        }
+    }
+
+    fn named_value(&mut self, segment: &Segment) -> Option<Value> {
+        let Meaning::Value(value) = self.resolve(&segment.name, &[Kind::Value])? else { return None };
+        self.no_index(segment)?;
+        Some(value)
+    }
+
+    fn no_index(&mut self, segment: &Segment) -> Option<()> {
+        let Some(index) = &segment.index else { return Some(()) };
+        let message = format!("`{}` is not an array", segment.name.text);
+        self.error(codes::WRONG_INDEX, message, index.span, "an index has no meaning here");
+        None
+    }
+
+    /// `p.used`: read where the statement stands.
+    fn figure(&mut self, path: &Path, reads: Option<StmtId>) -> Option<Value> {
+        let (pool, figure) = self.pool_and_figure(path)?;
+        let Some(stmt) = reads else {
+            let name = &self.text[path.span.range()];
+            let message = format!("`{name}` is known only when the run gets here");
+            let diagnostic = Diagnostic::error(codes::NOT_CONSTANT, message, path.span, "");
+            self.tell(diagnostic.help(format!("read it in a line before: `let before = {name}`")));
+            return None;
+        };
+        let register = self.register();
+        self.code.push(Instruction::Call { stmt, action: Action::Read { pool, figure, register } });
+        let unit = if figure.is_switch() { Unit::Switch } else { Unit::Bytes };
+        Some(Value { formula: Formula::Register(register), unit, bounds: None })
+    }
+
+    /// The parts of `p.used` or `gpu0.default_pool.used`.
+    pub(super) fn pool_and_figure(&mut self, path: &Path) -> Option<(PoolId, Figure)> {
+        let (last, pool) = path.segments.split_last()?;
+        if pool.is_empty() {
+            let message = "a pool and its attribute are needed here";
+            self.error(codes::UNKNOWN_ATTRIBUTE, message, path.span, "expected `POOL.attribute`");
+            return None;
+        }
+        let pool = self.pool_of(pool);
+        self.no_index(last)?;
+        let known = Figure::ALL.map(|figure| (figure.name(), figure));
+        let figure = self.word(&last.name, codes::UNKNOWN_ATTRIBUTE, "figure of a pool called", known);
+        Some((pool?, figure?))
+    }
+
+    pub(super) fn pool(&mut self, path: &Path) -> Option<PoolId> {
+        self.pool_of(&path.segments)
+    }
+
+    fn pool_of(&mut self, segments: &[Segment]) -> Option<PoolId> {
+        segments.iter().try_for_each(|segment| self.no_index(segment))?;
+        match segments {
+            [pool] => match self.resolve(&pool.name, &[Kind::Pool])? {
+                Meaning::Pool(pool) => Some(pool),
+                _ => None,
+            },
+            [device, pool] => {
+                let Meaning::Device(device) = self.resolve(&device.name, &[Kind::Device])? else {
+                    return None;
+                };
+                let known = [("default_pool", ())];
+                self.word(&pool.name, codes::UNKNOWN_NAME, "pool of a device called", known)?;
+                self.default_pool(device)
+            }
+            [first, .., last] => {
+                let span = first.name.span.to(last.name.span);
+                self.error(codes::WRONG_KIND, "this is not the name of a pool", span, "expected a pool");
+                None
+            }
+            [] => None,
+        }
+    }
+
+    pub(super) fn stream(&mut self, path: &Path) -> Option<Chosen<StreamId>> {
+        match path.segments.as_slice() {
+            [segment] => {
+                let word = segment.name.text.as_str();
+                let is_default = matches!(word, "legacy" | "per_thread");
+                if is_default && self.table.get(word).is_none() && !self.setup.devices.is_empty() {
+                    self.no_index(segment)?;
+                    let base = self.default_stream(crate::base::DeviceId::from_usize(0), word);
+                    return Some(Chosen { base, index: None });
+                }
+                let Meaning::Stream(row) = self.resolve(&segment.name, &[Kind::Stream])? else { return None };
+                self.element(row, segment)
+            }
+            [device, stream] => {
+                self.no_index(device).and(self.no_index(stream))?;
+                let Meaning::Device(device) = self.resolve(&device.name, &[Kind::Device])? else {
+                    return None;
+                };
+                let known = [("legacy", "legacy"), ("per_thread", "per_thread")];
+                let word =
+                    self.word(&stream.name, codes::UNKNOWN_NAME, "stream of a device called", known)?;
+                Some(Chosen { base: self.default_stream(device, word), index: None })
+            }
+            _ => {
+                self.only_segment(path, Kind::Stream)?;
+                None
+            }
+        }
+    }
+
+    /// The element of an array that an index chooses.
+    pub(super) fn element<Id: Idx>(&mut self, row: Row<Id>, segment: &Segment) -> Option<Chosen<Id>> {
+        let name = &segment.name;
+        match (row.count, &segment.index) {
+            (None, None) => Some(Chosen { base: row.base, index: None }),
+            (None, Some(_)) => {
+                self.no_index(segment)?;
+                None
+            }
+            (Some(count), None) => {
+                let message = format!("`{}` is an array of {count}", name.text);
+                let diagnostic =
+                    Diagnostic::error(codes::WRONG_INDEX, message, name.span, "expected an index");
+                self.tell(
+                    diagnostic.help(format!("write `{0}[0]` or `{0}[i]` in a loop over `i`", name.text)),
+                );
+                None
+            }
+            (Some(count), Some(index)) => {
+                let value = self.index(index)?;
+                let high = value.bounds.map_or(0, |bounds| bounds.high);
+                if high >= i128::from(count) {
+                    let message =
+                        format!("the index can be {high}, and `{}` has {count} elements", name.text);
+                    let label = format!("expected at most {}", count - 1);
+                    self.error(codes::INDEX_OUT_OF_RANGE, message, index.span, &label);
+                    return None;
+                }
+                Some(chosen(row.base, value))
+            }
+        }
+    }
+
+    /// An index: a count that depends on nothing but constants and loops, and is never negative.
+    fn index(&mut self, index: &Expression) -> Option<Value> {
+        let value = self.value(index, Unit::Count)?;
+        let Some(bounds) = value.bounds else {
+            let message = "an index must follow from constants and loop variables";
+            self.error(codes::NOT_CONSTANT, message, index.span, "this depends on the run");
+            return None;
+        };
+        if bounds.low < 0 {
+            let message = format!("the index can be {}", bounds.low);
+            self.error(codes::INDEX_OUT_OF_RANGE, message, index.span, "expected at least 0");
+            return None;
+        }
+        Some(value)
+    }
+
+    pub(super) fn index_of_buffer(&mut self, at: usize, segment: &Segment) -> Option<Chosen<BufferId>> {
+        let buffer = &self.buffers[at];
+        if buffer.indexed != segment.index.is_some() {
+            let (here, there) = if buffer.indexed { ("no", "an") } else { ("an", "no") };
+            let message = format!("`{}` has {here} index here and {there} index elsewhere", buffer.name);
+            let diagnostic = Diagnostic::error(codes::WRONG_INDEX, message, segment.name.span, "")
+                .also(buffer.span, format!("{there} index here"));
+            self.tell(diagnostic);
+            return None;
+        }
+        let base = BufferId::from_usize(at);
+        let Some(index) = &segment.index else { return Some(Chosen { base, index: None }) };
+        let value = self.index(index)?;
+        let bounds = value.bounds?;
+        for (depth, around) in self.loops.iter_mut().enumerate() {
+            around.chooses_buffers |= bounds.loops >> depth & 1 == 1;
+        }
+        let last = u64::try_from(bounds.high).unwrap_or(u64::MAX);
+        let buffer = &mut self.buffers[at];
+        buffer.last = buffer.last.max(last);
+        Some(chosen(base, value))
+    }
+}
+
+/// One of a row.
+fn chosen<Id>(base: Id, index: Value) -> Chosen<Id> {
+    Chosen { base, index: Some(index.formula) }
+}
+
+/// The unit of two sides that are compared, if they can be.
+pub(super) fn common_unit(left: &Value, right: &Value) -> Option<Unit> {
+    let unit = if left.is_bare_zero() { right.unit } else { left.unit };
+    (left.fits(unit) && right.fits(unit)).then_some(unit)
+}

@@ -1,0 +1,337 @@
+//! Declarations: devices, pools, streams, events, kernels, named values.
+
+use super::check::{Checker, Kernel, NAMES_MAX};
+use super::names::{Binding, Kind, Meaning, Row};
+use super::value::Value;
+use super::{Instruction, Outcome, Unit, codes};
+use crate::base::{Bytes, DeviceId, Diagnostic, EventId, KernelId, Nanos, PoolId, Span, StreamId};
+use crate::syntax::ast::{self, Setting, SettingValue, Settings};
+use crate::trace::{Access, Attributes, DeviceSetup, Law, PoolSetup, Reuse, StreamKind, StreamSetup};
+use std::collections::BTreeMap;
+
+/// How many streams there may be. Progress is told by one counter a stream.
+const STREAMS_MAX: u64 = 65_536;
+
+impl Checker<'_> {
+    /// Without a line about a device, there is one.
+    pub(super) fn default_device(&mut self) {
+        if !self.table.has_devices {
+            let device = self.new_device("gpu0", self.profile.memory);
+            let meaning = Some(Meaning::Device(device));
+            self.table.bind("gpu0", Binding { kind: Kind::Device, meaning, span: None });
+        }
+    }
+
+    pub(super) fn declare_title(&mut self, title: &ast::Name) {
+        match self.title.as_ref().map(|first| first.span) {
+            None => self.title = Some(title.clone()),
+            Some(first) => {
+                let diagnostic = Diagnostic::error(
+                    codes::DUPLICATE_SETTING,
+                    "a scenario has one title",
+                    title.span,
+                    "this is a second one",
+                );
+                self.tell(diagnostic.also(first, "the first one"));
+            }
+        }
+    }
+
+    pub(super) fn declare_device(&mut self, device: &ast::Device) {
+        let mut memory = Some(self.profile.memory);
+        for (setting, name) in self.settings(&device.settings, "device", &["memory"]) {
+            let expression = self.setting_value(setting, "a size such as `80GiB`");
+            if name == "memory" {
+                memory = expression.and_then(|value| self.positive_size(value));
+            }
+        }
+        if self.table.get(&device.name.text).is_some() {
+            self.bind(&device.name, Kind::Device, None);
+            return;
+        }
+        let id = self.new_device(&device.name.text, memory.unwrap_or(self.profile.memory));
+        self.bind(&device.name, Kind::Device, Some(Meaning::Device(id)));
+    }
+
+    fn new_device(&mut self, name: &str, memory: Bytes) -> DeviceId {
+        let device = self.setup.devices.push(DeviceSetup { memory });
+        self.names.devices.push(name.to_owned());
+        let pool = PoolSetup { device, attributes: Attributes::default(), max_size: None };
+        self.setup.pools.push(pool);
+        self.names.pools.push(format!("{name}.default_pool"));
+        device
+    }
+
+    /// The pool that a device brings along.
+    pub(super) fn default_pool(&self, device: DeviceId) -> Option<PoolId> {
+        let name = format!("{}.default_pool", self.names.devices[device]);
+        self.names.pools.iter().position(|pool| *pool == name).map(PoolId::from_usize)
+    }
+
+    pub(super) fn declare_pool(&mut self, pool: &ast::Pool) {
+        let device = self.device(pool.device.as_ref(), pool.name.span);
+        let mut attributes = Attributes::default();
+        let mut max_size = None;
+        let known = ["release_threshold", "max_size", "reuse"];
+        for (setting, name) in self.settings(&pool.settings, "pool", &known) {
+            if name == "reuse" {
+                attributes.reuse = self.reuse(setting).unwrap_or(attributes.reuse);
+                continue;
+            }
+            let Some(value) = self.setting_value(setting, "a size such as `1GiB`") else { continue };
+            let Some(size) = self.constant_size(value) else { continue };
+            match name {
+                "release_threshold" => attributes.release_threshold = size,
+                // As in CUDA, 0 is no limit of its own.
+                _ => max_size = Some(size).filter(|size| *size != Bytes::ZERO),
+            }
+        }
+        let meaning = device.map(|device| {
+            self.names.pools.push(pool.name.text.clone());
+            Meaning::Pool(self.setup.pools.push(PoolSetup { device, attributes, max_size }))
+        });
+        self.bind(&pool.name, Kind::Pool, meaning);
+    }
+
+    /// The settings of known names, each at most once.
+    fn settings<'s>(
+        &mut self,
+        settings: &'s Settings,
+        owner: &str,
+        known: &[&'static str],
+    ) -> Vec<(&'s Setting, &'static str)> {
+        let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
+        let mut valid = Vec::new();
+        for setting in settings.iter() {
+            let what = format!("setting of a {owner} called");
+            let known = known.iter().map(|name| (*name, *name));
+            let Some(name) = self.word(&setting.name, codes::UNKNOWN_SETTING, &what, known) else { continue };
+            if let Some(first) = seen.insert(name, setting.name.span) {
+                let message = format!("`{name}` is set twice");
+                let diagnostic = Diagnostic::error(codes::DUPLICATE_SETTING, message, setting.name.span, "");
+                self.tell(diagnostic.also(first, "the first time"));
+                continue;
+            }
+            valid.push((setting, name));
+        }
+        valid
+    }
+
+    fn setting_value<'s>(&mut self, setting: &'s Setting, wanted: &str) -> Option<&'s ast::Expression> {
+        match &setting.value {
+            SettingValue::Expression(value) => Some(value),
+            SettingValue::List { span, .. } => {
+                let message = format!("`{}` takes one value, not a list", setting.name.text);
+                self.error(codes::WRONG_UNIT, message, *span, &format!("expected {wanted}"));
+                None
+            }
+        }
+    }
+
+    fn reuse(&mut self, setting: &Setting) -> Option<Reuse> {
+        let mut reuse = Reuse { follow_event: false, opportunistic: false, internal: false };
+        let words = match &setting.value {
+            SettingValue::List { words, .. } => words,
+            SettingValue::Expression(value) => {
+                let label = "expected a list such as `[follow_event, internal]`";
+                self.error(codes::WRONG_UNIT, "`reuse` takes a list of policies", value.span, label);
+                return None;
+            }
+        };
+        for word in words {
+            let known = [("follow_event", 0), ("opportunistic", 1), ("internal", 2)];
+            match self.word(word, codes::UNKNOWN_POLICY, "reuse policy", known)? {
+                0 => reuse.follow_event = true,
+                1 => reuse.opportunistic = true,
+                _ => reuse.internal = true,
+            }
+        }
+        Some(reuse)
+    }
+
+    /// The device that a line names, or the only one.
+    fn device(&mut self, name: Option<&ast::Name>, declared: Span) -> Option<DeviceId> {
+        if let Some(name) = name {
+            return match self.resolve(name, &[Kind::Device])? {
+                Meaning::Device(device) => Some(device),
+                _ => None,
+            };
+        }
+        match self.setup.devices.len() {
+            1 => Some(DeviceId::from_usize(0)),
+            // Its declaration has a mistake, or comes later.
+            0 => {
+                if !self.table.has_broken_lines {
+                    let label = "the declaration of a device must come first";
+                    self.error(codes::DEVICE_NEEDED, "there is no device yet", declared, label);
+                }
+                None
+            }
+            _ => {
+                let names = self.names.devices.iter().map(|name| format!("`on {name}`"));
+                let help = format!("write {} behind the name", super::check::one_of(names));
+                let message = "there are several devices";
+                let diagnostic = Diagnostic::error(codes::DEVICE_NEEDED, message, declared, "on which one?");
+                self.tell(diagnostic.help(help));
+                None
+            }
+        }
+    }
+
+    pub(super) fn declare_streams(&mut self, streams: &ast::Streams) {
+        let place = streams.names.first().map_or(Span::default(), |declared| declared.name.span);
+        let device = self.device(streams.device.as_ref(), place);
+        let kind = match streams.kind {
+            Some(ast::StreamKind::NonBlocking) => StreamKind::NonBlocking,
+            _ => StreamKind::Blocking,
+        };
+        for declared in &streams.names {
+            let count = self.array(declared, self.setup.streams.len() as u64, STREAMS_MAX);
+            let meaning = device.zip(count).map(|(device, count)| {
+                let base = StreamId::from_usize(self.setup.streams.len());
+                for name in element_names(declared, count) {
+                    self.setup.streams.push(StreamSetup { device, kind });
+                    self.names.streams.push(name);
+                }
+                Meaning::Stream(Row { base, count })
+            });
+            self.bind(&declared.name, Kind::Stream, meaning);
+        }
+    }
+
+    /// A default stream, which exists from its first use on.
+    pub(super) fn default_stream(&mut self, device: DeviceId, word: &str) -> StreamId {
+        let name = match device.index() {
+            0 => word.to_owned(),
+            _ => format!("{}.{word}", self.names.devices[device]),
+        };
+        let kind = if word == "legacy" { StreamKind::Legacy } else { StreamKind::PerThread };
+        let setup = StreamSetup { device, kind };
+        if let Some(at) = self.setup.streams.iter().position(|stream| *stream == setup) {
+            return StreamId::from_usize(at);
+        }
+        self.names.streams.push(name);
+        self.setup.streams.push(setup)
+    }
+
+    pub(super) fn declare_events(&mut self, events: &[ast::Declared]) {
+        for declared in events {
+            let count = self.array(declared, self.names.events.len() as u64, NAMES_MAX);
+            let meaning = count.map(|count| {
+                let base = EventId::from_usize(self.names.events.len());
+                element_names(declared, count).for_each(|name| {
+                    self.names.events.push(name);
+                });
+                Meaning::Event(Row { base, count })
+            });
+            self.bind(&declared.name, Kind::Event, meaning);
+        }
+    }
+
+    /// The number of elements; `Some(None)` for a name without brackets, `None` for a mistake.
+    fn array(&mut self, declared: &ast::Declared, before: u64, most: u64) -> Option<Option<u64>> {
+        let Some(expression) = &declared.count else { return Some(None) };
+        let count = self.constant_count(expression)?;
+        if count == 0 {
+            let label = "expected at least 1";
+            self.error(
+                codes::VALUE_OUT_OF_RANGE,
+                "an array has at least one element",
+                expression.span,
+                label,
+            );
+            return None;
+        }
+        if count > most.saturating_sub(before) {
+            let message = format!("`{}` brings their number above {most}", declared.name.text);
+            self.error(codes::TOO_MANY_NAMES, message, expression.span, "");
+            return None;
+        }
+        Some(Some(count))
+    }
+
+    pub(super) fn declare_kernel(&mut self, kernel: &ast::Kernel) {
+        let law = self.law(&kernel.takes);
+        let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
+        for parameter in &kernel.parameters {
+            if let Some(first) = seen.insert(&parameter.name.text, parameter.name.span) {
+                let message = format!("two parameters are called `{}`", parameter.name.text);
+                let diagnostic = Diagnostic::error(codes::DUPLICATE_NAME, message, parameter.name.span, "");
+                self.tell(diagnostic.also(first, "the first one"));
+            }
+        }
+        let access = |parameter: &ast::Parameter| match parameter.access {
+            ast::Access::Read => Access::Read,
+            ast::Access::Write => Access::Write,
+            ast::Access::ReadWrite => Access::ReadWrite,
+        };
+        let id = KernelId::from_usize(self.kernels.len());
+        if self.bind(&kernel.name, Kind::Kernel, Some(Meaning::Kernel(id))) {
+            let uses = kernel.parameters.iter().map(access).collect();
+            let last = kernel.parameters.last().map_or(kernel.name.span, |last| last.name.span);
+            self.kernels.push(Kernel { uses, parameters: kernel.name.span.to(last), law });
+            self.names.kernels.push(kernel.name.text.clone());
+        }
+    }
+
+    pub(super) fn law(&mut self, law: &ast::Law) -> Option<Law> {
+        let (low, high) = match law {
+            ast::Law::Constant(value) => return self.constant_duration(value).map(Law::Constant),
+            ast::Law::Range(low, high) | ast::Law::Uniform(low, high) => (low, high),
+        };
+        let span = low.span.to(high.span);
+        let (low, high) = (self.constant_duration(low), self.constant_duration(high));
+        let (low, high): (Nanos, Nanos) = (low?, high?);
+        if low >= high {
+            let label = "the longest duration must be above the shortest";
+            let message = format!("there is nothing to draw between {low} and {high}");
+            self.error(codes::EMPTY_RANGE, message, span, label);
+            return None;
+        }
+        Some(Law::Uniform { low, high })
+    }
+
+    pub(super) fn declare_value(&mut self, span: Span, declared: &ast::Let) {
+        let stmt = self.begin(span, Outcome::Succeeds);
+        let value = self.value_with_reads(&declared.value, stmt).map(|value| {
+            if value.as_constant().is_some() {
+                return value;
+            }
+            let register = self.register();
+            self.code.push(Instruction::Let { stmt, register, value: value.formula });
+            Value { formula: super::Formula::Register(register), ..value }
+        });
+        self.bind(&declared.name, Kind::Value, value.map(Meaning::Value));
+    }
+
+    fn positive_size(&mut self, value: &ast::Expression) -> Option<Bytes> {
+        let size = self.constant_size(value)?;
+        if size == Bytes::ZERO {
+            let label = "expected at least 1B";
+            self.error(codes::VALUE_OUT_OF_RANGE, "a device has some memory", value.span, label);
+            return None;
+        }
+        Some(size)
+    }
+
+    pub(super) fn constant_size(&mut self, value: &ast::Expression) -> Option<Bytes> {
+        self.constant_natural(value, Unit::Bytes).map(Bytes)
+    }
+
+    pub(super) fn constant_duration(&mut self, value: &ast::Expression) -> Option<Nanos> {
+        self.constant_natural(value, Unit::Nanos).map(Nanos)
+    }
+
+    pub(super) fn constant_count(&mut self, value: &ast::Expression) -> Option<u64> {
+        self.constant_natural(value, Unit::Count)
+    }
+}
+
+/// `worker[0]`, `worker[1]` of an array, else just the name.
+fn element_names(declared: &ast::Declared, count: Option<u64>) -> impl Iterator<Item = String> {
+    let name = declared.name.text.as_str();
+    (0..count.unwrap_or(1)).map(move |index| match count {
+        Some(_) => format!("{name}[{index}]"),
+        None => name.to_owned(),
+    })
+}

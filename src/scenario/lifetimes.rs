@@ -1,0 +1,192 @@
+//! The life of each buffer name in the order of the program: allocated before it is used, and not again while it is live.
+//!
+//! The code is walked without running it. A loop whose turns all name the same buffers is walked twice, since a third turn
+//! finds what the second found; any other loop is walked in full.
+
+use super::check::Checker;
+use super::{Action, Chosen, Formula, Instruction, Outcome, codes};
+use crate::base::{BufferId, Diagnostic, Span, StmtId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is known of a buffer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Life {
+    /// No allocation of that name so far.
+    Never,
+    /// Allocated by this statement.
+    Live(StmtId),
+    /// Freed, or not certainly allocated.
+    Gone,
+}
+
+/// A mistake, to be told once for each statement.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mistake {
+    NotAllocated,
+    StillLive(StmtId),
+}
+
+/// Checks the whole code; `bases` has the first id of each name.
+pub(super) fn check(checker: &mut Checker<'_>, bases: &[usize]) {
+    let found = Walk::new(checker, bases).run();
+    let mut told = BTreeSet::new();
+    for ((stmt, nth), (mistake, buffer)) in found {
+        if told.insert((stmt, mistake == Mistake::NotAllocated, buffer)) {
+            let diagnostic = explain(checker, stmt, checker.mention(stmt, nth), mistake, buffer);
+            checker.tell(diagnostic);
+        }
+    }
+}
+
+fn explain(checker: &Checker<'_>, stmt: StmtId, at: Span, mistake: Mistake, buffer: BufferId) -> Diagnostic {
+    let name = &checker.names.buffers[buffer];
+    match mistake {
+        Mistake::NotAllocated => {
+            let message = format!("`{name}` is used before it is allocated");
+            Diagnostic::error(codes::USED_BEFORE_ALLOCATION, message, at, "no allocation comes before")
+        }
+        Mistake::StillLive(first) => {
+            let message = format!("`{name}` gets a new allocation while it is live");
+            let diagnostic =
+                Diagnostic::error(codes::STILL_LIVE, message, at, "its memory would have no name");
+            let diagnostic = match first == stmt {
+                true => diagnostic.note("the turn of the loop before allocated it"),
+                false => {
+                    diagnostic.also(checker.mention(first, 0), "allocated here, and not freed in between")
+                }
+            };
+            diagnostic.help("free it first, use another name, or an array such as `x[i]`")
+        }
+    }
+}
+
+struct Walk<'c> {
+    code: &'c [Instruction],
+    outcomes: Box<dyn Fn(StmtId) -> Outcome + 'c>,
+    choosing: BTreeSet<usize>,
+    registers: Vec<i128>,
+    lives: Vec<Life>,
+    uncertain: Vec<bool>,
+    found: BTreeMap<(StmtId, usize), (Mistake, BufferId)>,
+}
+
+impl<'c> Walk<'c> {
+    fn new(checker: &'c Checker<'_>, bases: &[usize]) -> Self {
+        let count = checker.names.buffers.len();
+        let mut uncertain = vec![false; count];
+        for (at, buffer) in checker.buffers.iter().enumerate().filter(|(_, buffer)| buffer.uncertain) {
+            let end = bases.get(at + 1).copied().unwrap_or(count);
+            uncertain[bases[at]..end.min(bases[at] + buffer.last as usize + 1)].fill(true);
+        }
+        Self {
+            code: &checker.code,
+            outcomes: Box::new(|stmt| checker.statements[stmt].outcome),
+            choosing: checker.choosing.iter().copied().collect(),
+            registers: vec![0; checker.registers as usize],
+            lives: vec![Life::Never; count],
+            uncertain,
+            found: BTreeMap::new(),
+        }
+    }
+
+    fn run(mut self) -> BTreeMap<(StmtId, usize), (Mistake, BufferId)> {
+        let mut at = 0;
+        while let Some(instruction) = self.code.get(at) {
+            at += 1;
+            match instruction {
+                Instruction::Call { stmt, action } => self.call(*stmt, action),
+                Instruction::Let { register, value, .. } => {
+                    // A value that depends on the run chooses no buffer, so that any stand-in will do.
+                    self.registers[register.0 as usize] = self.evaluate(value).unwrap_or(0);
+                }
+                Instruction::Repeat { register, from, to, end } => {
+                    self.registers[register.0 as usize] = i128::from(*from);
+                    if from >= to {
+                        at = end + 1;
+                    }
+                }
+                Instruction::Again { register, to, start } => {
+                    let value = &mut self.registers[register.0 as usize];
+                    *value += 1;
+                    let from = match &self.code[*start] {
+                        Instruction::Repeat { from, .. } => *from,
+                        _ => 0,
+                    };
+                    let last = if self.choosing.contains(start) { *to } else { (*to).min(from + 2) };
+                    if *value < i128::from(last) {
+                        at = start + 1;
+                    }
+                }
+            }
+        }
+        self.found
+    }
+
+    fn call(&mut self, stmt: StmtId, action: &Action) {
+        match action {
+            Action::Alloc { buffer, .. } => self.alloc(stmt, buffer),
+            Action::Free { buffer, .. } => {
+                if let Some(buffer) = self.used(stmt, 0, buffer)
+                    && !matches!((self.outcomes)(stmt), Outcome::Fails(_))
+                {
+                    self.lives[buffer.index()] = Life::Gone;
+                }
+            }
+            Action::Launch { uses, .. } => {
+                for (nth, (buffer, _)) in uses.iter().enumerate() {
+                    self.used(stmt, nth, buffer);
+                }
+            }
+            Action::Relate { subject, object, .. } => {
+                self.used(stmt, 0, subject);
+                self.used(stmt, 1, object);
+            }
+            _ => {}
+        }
+    }
+
+    fn alloc(&mut self, stmt: StmtId, buffer: &Chosen<BufferId>) {
+        let Some(buffer) = self.chosen(buffer) else { return };
+        if let Life::Live(first) = self.lives[buffer.index()] {
+            self.mistake(stmt, 0, Mistake::StillLive(first), buffer);
+        }
+        self.lives[buffer.index()] = match (self.outcomes)(stmt) {
+            Outcome::Succeeds => Life::Live(stmt),
+            Outcome::Fails(_) | Outcome::MayFail(_) => Life::Gone,
+        };
+    }
+
+    fn used(&mut self, stmt: StmtId, nth: usize, buffer: &Chosen<BufferId>) -> Option<BufferId> {
+        let buffer = self.chosen(buffer)?;
+        if self.lives[buffer.index()] == Life::Never {
+            self.mistake(stmt, nth, Mistake::NotAllocated, buffer);
+        }
+        Some(buffer)
+    }
+
+    fn mistake(&mut self, stmt: StmtId, nth: usize, mistake: Mistake, buffer: BufferId) {
+        if !self.uncertain[buffer.index()] {
+            self.found.entry((stmt, nth)).or_insert((mistake, buffer));
+        }
+    }
+
+    /// The buffer; `None` where the names were too many to get ids.
+    fn chosen(&self, buffer: &Chosen<BufferId>) -> Option<BufferId> {
+        let offset = match &buffer.index {
+            None => 0,
+            Some(index) => usize::try_from(self.evaluate(index)?).ok()?,
+        };
+        let at = buffer.base.index().checked_add(offset)?;
+        (at < self.lives.len()).then(|| BufferId::from_usize(at))
+    }
+
+    fn evaluate(&self, formula: &Formula) -> Option<i128> {
+        match formula {
+            Formula::Constant(value) => Some(*value),
+            Formula::Register(register) => Some(self.registers[register.0 as usize]),
+            Formula::Binary(operator, sides) => {
+                operator.apply(self.evaluate(&sides.0)?, self.evaluate(&sides.1)?).ok()
+            }
+        }
+    }
+}

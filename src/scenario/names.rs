@@ -1,0 +1,220 @@
+//! The names of a scenario: what each stands for, where it was declared, and which ones a broken line may have declared.
+
+use super::Value;
+use crate::base::{DeviceId, EventId, KernelId, PoolId, SignalId, Span, StreamId, nearest};
+use crate::syntax::ast::{self, CallKind, Content, Item, Operation, Settings, Statement};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What kind of thing a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Device,
+    Pool,
+    Stream,
+    Event,
+    Kernel,
+    Signal,
+    Value,
+    Buffer,
+}
+
+impl Kind {
+    pub(super) fn with_article(self) -> &'static str {
+        match self {
+            Kind::Device => "a device",
+            Kind::Pool => "a pool",
+            Kind::Stream => "a stream",
+            Kind::Event => "an event",
+            Kind::Kernel => "a kernel",
+            Kind::Signal => "a signal",
+            Kind::Value => "a value",
+            Kind::Buffer => "a buffer",
+        }
+    }
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Meaning {
+    Device(DeviceId),
+    Pool(PoolId),
+    Stream(Row<StreamId>),
+    Event(Row<EventId>),
+    Kernel(KernelId),
+    Signal(SignalId),
+    Value(Value),
+    /// Its place in the list of buffer names.
+    Buffer(usize),
+}
+
+/// One thing, or an array of things with consecutive ids.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row<Id> {
+    pub(super) base: Id,
+    /// The number of elements of an array.
+    pub(super) count: Option<u64>,
+}
+
+/// A declared name.
+#[derive(Clone, Debug)]
+pub(super) struct Binding {
+    pub(super) kind: Kind,
+    /// `None`: its declaration has a mistake that is told already.
+    pub(super) meaning: Option<Meaning>,
+    /// Where it was declared. `None`: it is always there.
+    pub(super) span: Option<Span>,
+}
+
+/// All names.
+#[derive(Debug, Default)]
+pub(super) struct NameTable {
+    bindings: BTreeMap<String, Binding>,
+    /// Names that are declared anywhere outside of loops, with the first place.
+    anywhere: BTreeMap<String, (Kind, Span)>,
+    /// Names that a broken line may have declared.
+    perhaps: BTreeSet<String>,
+    /// Words of broken lines: what happens to such a buffer is not known.
+    touched: BTreeSet<String>,
+    /// Whether any line declares a device.
+    pub(super) has_devices: bool,
+    /// Whether any line is broken.
+    pub(super) has_broken_lines: bool,
+}
+
+/// Why a name cannot be used.
+pub(super) enum Missing {
+    /// Its mistake is told elsewhere.
+    Told,
+    /// It is declared at this place, after its use.
+    Later(Kind, Span),
+    /// It is nowhere.
+    Unknown,
+}
+
+impl NameTable {
+    /// Looks through a text for everything that it declares.
+    pub(super) fn new(file: &ast::File, text: &str) -> Self {
+        let mut table = Self::default();
+        table.survey(&file.items, text);
+        table
+    }
+
+    fn survey(&mut self, items: &[Item], text: &str) {
+        for item in items {
+            match &item.content {
+                Content::Statement(statement) => self.survey_statement(statement, text),
+                Content::Broken(body) => {
+                    self.survey_broken(&text[item.span.range()]);
+                    if let Some(body) = body {
+                        self.survey(&body.items, text);
+                    }
+                }
+                Content::Blank | Content::Settings(_) => {}
+            }
+        }
+    }
+
+    fn survey_statement(&mut self, statement: &Statement, text: &str) {
+        match statement {
+            Statement::Device(device) => {
+                self.has_devices = true;
+                self.declares(Kind::Device, &device.name);
+                self.survey_settings(&device.settings, text);
+            }
+            Statement::Pool(pool) => {
+                self.declares(Kind::Pool, &pool.name);
+                self.survey_settings(&pool.settings, text);
+            }
+            Statement::Streams(streams) => {
+                streams.names.iter().for_each(|declared| self.declares(Kind::Stream, &declared.name));
+            }
+            Statement::Events(names) => {
+                names.iter().for_each(|declared| self.declares(Kind::Event, &declared.name));
+            }
+            Statement::Kernel(kernel) => self.declares(Kind::Kernel, &kernel.name),
+            Statement::Let(value) => self.declares(Kind::Value, &value.name),
+            Statement::Repeat(repeat) => self.survey(&repeat.body.items, text),
+            Statement::Call(call) => {
+                if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. } = &call.kind {
+                    self.declares(Kind::Buffer, &buffer.segments[0].name);
+                }
+            }
+            Statement::Scenario(_) | Statement::Expect(_) | Statement::Snapshot(_) => {}
+        }
+    }
+
+    fn survey_settings(&mut self, settings: &Settings, text: &str) {
+        if let Settings::Block(body) = settings {
+            self.survey(&body.items, text);
+        }
+    }
+
+    fn declares(&mut self, kind: Kind, name: &ast::Name) {
+        self.anywhere.entry(name.text.clone()).or_insert((kind, name.span));
+    }
+
+    /// Names that a line may have declared, had it been right: those after a declaring word, before `=`, after `until`.
+    fn survey_broken(&mut self, line: &str) {
+        const DECLARING: [&str; 8] =
+            ["device", "pool", "stream", "event", "kernel", "let", "repeat", "signal"];
+        const OTHER: [&str; 8] = ["scenario", "sync", "sleep", "trim", "set", "reset", "expect", "snapshot"];
+        self.has_broken_lines = true;
+        let words: Vec<&str> = line
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+            .collect();
+        self.touched.extend(words.iter().map(|word| (*word).to_owned()));
+        let Some((first, rest)) = words.split_first() else { return };
+        self.has_devices |= nearest(first, ["device"]).is_some();
+        if OTHER.contains(first) {
+            return;
+        }
+        let queued = line.contains(':') && !DECLARING.contains(first);
+        if !queued {
+            self.perhaps.extend(rest.iter().map(|word| (*word).to_owned()));
+            return;
+        }
+        let until = rest.iter().skip_while(|word| **word != "until").nth(1);
+        let assigned = line.contains('=').then(|| rest.first()).flatten();
+        self.perhaps.extend(until.into_iter().chain(assigned).map(|word| (*word).to_owned()));
+    }
+
+    /// Whether a broken line mentions the name, so that nothing is certain about it.
+    pub(super) fn is_touched(&self, name: &str) -> bool {
+        self.touched.contains(name)
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Binding> {
+        self.bindings.get(name)
+    }
+
+    /// Why a name without binding has none.
+    pub(super) fn missing(&self, name: &str) -> Missing {
+        match self.anywhere.get(name) {
+            _ if self.perhaps.contains(name) => Missing::Told,
+            Some((kind, span)) => Missing::Later(*kind, *span),
+            None => Missing::Unknown,
+        }
+    }
+
+    /// Gives a name its meaning; the binding that is in the way comes back.
+    pub(super) fn bind(&mut self, name: &str, binding: Binding) -> Option<&Binding> {
+        if self.bindings.contains_key(name) {
+            return self.bindings.get(name);
+        }
+        self.bindings.insert(name.to_owned(), binding);
+        None
+    }
+
+    /// Ends the life of a name that belongs to a block.
+    pub(super) fn unbind(&mut self, name: &str) {
+        self.bindings.remove(name);
+    }
+
+    /// The name of one of these kinds that a mistyped one was most likely meant to be.
+    pub(super) fn nearest(&self, name: &str, wanted: &[Kind]) -> Option<&str> {
+        let fits = self.bindings.iter().filter(|(_, binding)| wanted.contains(&binding.kind));
+        let defaults = ["legacy", "per_thread"].into_iter().filter(|_| wanted.contains(&Kind::Stream));
+        nearest(name, fits.map(|(name, _)| name.as_str()).chain(defaults))
+    }
+}

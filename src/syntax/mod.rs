@@ -1,0 +1,23 @@
+//! From text to a syntax tree: one line at a time, so that one mistake costs one line and all come at once.
+//!
+//! It knows words, signs and braces. It must not know what a name refers to, nor anything about CUDA.
+
+pub mod ast;
+mod blocks;
+mod codes;
+mod grammar;
+mod line;
+mod mistakes;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use blocks::parse;
+pub use codes::TABLE as CODES;
+
+/// The largest text that is read, in bytes.
+pub const FILE_BYTES_MAX: usize = 16 << 20;
+/// The longest line that is read, in bytes.
+pub const LINE_BYTES_MAX: usize = 4096;
+/// How deep blocks, or parentheses and brackets of one line, may be nested.
+pub const NESTING_MAX: usize = 64;
