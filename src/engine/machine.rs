@@ -229,9 +229,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Ok(decision) => decision,
             Err(failure) => {
                 if self.sink.wants(Detail::States) {
-                    let ledger = self.model.state(pool).ledger;
-                    let (other_pools, room) = self.model.room(pool);
-                    self.emit(caller, None, Kind::Account { pool, ledger, other_pools, room });
+                    let account = self.model.account(pool);
+                    self.emit(caller, None, Kind::Account { pool, account: &account });
                 }
                 return Err(failure);
             }

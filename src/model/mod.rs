@@ -5,7 +5,9 @@
 pub mod cuda;
 
 use crate::base::{Bytes, DeviceId, PoolId};
-use crate::trace::{AllocId, Attribute, Cut, Decision, Failure, PoolPicture, PoolState, Refusals, Ticket};
+use crate::trace::{
+    Account, AllocId, Attribute, Cut, Decision, Failure, PoolPicture, PoolState, Refusals, Ticket,
+};
 
 /// What is known about progress at a call, one counter a stream each.
 #[derive(Clone, Copy, Debug)]
@@ -66,8 +68,8 @@ pub trait Allocator: Clone {
     /// The figures of a pool.
     fn state(&self, pool: PoolId) -> PoolState;
 
-    /// What the other pools of this pool's device have reserved, and what the pool could still map.
-    fn room(&self, pool: PoolId) -> (Bytes, Bytes);
+    /// Where the memory of a pool and its device is, for an allocation that failed.
+    fn account(&self, pool: PoolId) -> Account;
 
     /// Why the classes that are asked before the one that would serve could not.
     fn refused(&self, request: Request, known: Known<'_>) -> Refusals;

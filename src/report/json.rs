@@ -114,24 +114,62 @@ struct Operation<'a> {
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Body<'a> {
-    Call { text: &'a str, call: CallLine<'a> },
+    Call {
+        text: &'a str,
+        call: CallLine<'a>,
+    },
     Submitted,
-    Waits { on: Operation<'a>, cause: &'static str },
+    Waits {
+        on: Operation<'a>,
+        cause: &'static str,
+    },
     Start,
     End,
     Decided(DecisionLine<'a>),
-    Refused { by: Vec<RefusalLine<'a>> },
-    Named { block: &'a str },
-    Failed { failure: &'static str },
-    Account { pool: &'a str, ledger: LedgerLine, other_pools: u64, room: u64 },
-    Synchronised { observed: &'a [u32] },
-    Released { pool: &'a str, bytes: u64 },
-    State { pool: &'a str, state: StateLine },
-    Value { value: u64 },
-    Expect { operands: OperandsLine },
-    Snapshot { name: &'a str, pools: Vec<PictureLine<'a>> },
-    Skipped { block: &'a str },
-    Deadlock { cycle: Vec<WaiterLine<'a>> },
+    Refused {
+        by: Vec<RefusalLine<'a>>,
+    },
+    Named {
+        block: &'a str,
+    },
+    Failed {
+        failure: &'static str,
+    },
+    Account {
+        pool: &'a str,
+        ledger: LedgerLine,
+        pending: Vec<PendingLine<'a>>,
+        fragmented: u64,
+        other_pools: u64,
+        room: u64,
+    },
+    Synchronised {
+        observed: &'a [u32],
+    },
+    Released {
+        pool: &'a str,
+        bytes: u64,
+    },
+    State {
+        pool: &'a str,
+        state: StateLine,
+    },
+    Value {
+        value: u64,
+    },
+    Expect {
+        operands: OperandsLine,
+    },
+    Snapshot {
+        name: &'a str,
+        pools: Vec<PictureLine<'a>>,
+    },
+    Skipped {
+        block: &'a str,
+    },
+    Deadlock {
+        cycle: Vec<WaiterLine<'a>>,
+    },
 }
 
 #[derive(Serialize)]
@@ -185,6 +223,12 @@ struct LedgerLine {
     pending: u64,
     cached: u64,
     unused: u64,
+}
+
+#[derive(Serialize)]
+struct PendingLine<'a> {
+    stream: &'a str,
+    bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -260,11 +304,17 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
         Kind::Refused(refusals) => Body::Refused { by: refusal_lines(book, refusals) },
         Kind::Named(buffer) => Body::Named { block: &names.buffers[buffer] },
         Kind::Failed(failure) => Body::Failed { failure: failure.name() },
-        Kind::Account { pool, ledger, other_pools, room } => Body::Account {
+        Kind::Account { pool, account } => Body::Account {
             pool: &names.pools[pool],
-            ledger: ledger_line(&ledger),
-            other_pools: other_pools.0,
-            room: room.0,
+            ledger: ledger_line(&account.ledger),
+            pending: account
+                .pending
+                .iter()
+                .map(|(s, b)| PendingLine { stream: &names.streams[*s], bytes: b.0 })
+                .collect(),
+            fragmented: account.fragmented.0,
+            other_pools: account.other_pools.0,
+            room: account.room.0,
         },
         Kind::Synchronised { observed } => Body::Synchronised { observed },
         Kind::Released { pool, bytes } => Body::Released { pool: &names.pools[pool], bytes: bytes.0 },

@@ -1,6 +1,6 @@
 //! What happened, one event at a time. Events borrow: who wants to keep one copies what it needs.
 
-use super::{Call, Cut, Decision, Failure, Ledger, Operands, PoolPicture, PoolState, Refusals, Ticket};
+use super::{Account, Call, Cut, Decision, Failure, Operands, PoolPicture, PoolState, Refusals, Ticket};
 use crate::base::{BufferId, Bytes, ExpectId, HostId, Nanos, PoolId, SignalId, SnapshotId, StmtId};
 
 /// One event of a run.
@@ -44,16 +44,12 @@ pub enum Kind<'a> {
     Named(BufferId),
     /// The call failed and changed nothing.
     Failed(Failure),
-    /// An allocation failed; so its pool's bytes were spread, with what the device has left for it.
+    /// Where memory was when the allocation failed.
     Account {
-        /// The pool.
+        /// The pool that could not serve it.
         pool: PoolId,
-        /// Its bytes.
-        ledger: Ledger,
-        /// What the other pools of the device have reserved.
-        other_pools: Bytes,
-        /// What neither device nor maximum size forbids the pool to map.
-        room: Bytes,
+        /// The bytes.
+        account: &'a Account,
     },
     /// A blocked call returned: everything in the cut is proven complete to the host.
     Synchronised {

@@ -20,4 +20,4 @@ pub use setup::{
     Attributes, DeviceSetup, HostCosts, PoolSetup, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup,
 };
 pub use sink::{Detail, Nothing, Sink};
-pub use state::{Block, BlockState, Ledger, PoolPicture, PoolState};
+pub use state::{Account, Block, BlockState, Ledger, PoolPicture, PoolState};

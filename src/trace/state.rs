@@ -1,7 +1,7 @@
 //! The state of a pool as figures, and as a list of its blocks.
 
 use super::{AllocId, Attribute, Attributes, Figure, Ticket};
-use crate::base::{Bytes, PoolId};
+use crate::base::{Bytes, PoolId, StreamId};
 
 /// The figures of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,21 @@ impl Ledger {
     pub fn total(self) -> u64 {
         self.live.0 + self.padding.0 + self.pending.0 + self.cached.0 + self.unused.0
     }
+}
+
+/// Where memory was when an allocation of a pool failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The bytes of the pool.
+    pub ledger: Ledger,
+    /// Of the pending bytes, how many wait for each stream.
+    pub pending: Vec<(StreamId, Bytes)>,
+    /// Of the cached and unused bytes, those outside the largest range of such bytes.
+    pub fragmented: Bytes,
+    /// What the other pools of the device have reserved.
+    pub other_pools: Bytes,
+    /// What neither device nor maximum size forbids the pool to map.
+    pub room: Bytes,
 }
 
 /// A pool with its blocks, by address.

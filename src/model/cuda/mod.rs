@@ -16,7 +16,7 @@ mod tiles;
 use super::{Allocator, Known, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, mix, reuse_on_clone};
 use crate::trace::{
-    AllocId, Attribute, Block, BlockState, Decision, Failure, Policy, PoolPicture, PoolState, Range,
+    Account, AllocId, Attribute, Block, BlockState, Decision, Failure, Policy, PoolPicture, PoolState, Range,
     Refusals, Remap, Rules, Setup, Ticket,
 };
 use address::AddressSpace;
@@ -259,9 +259,15 @@ impl Allocator for Cuda {
         self.pools[pool].state()
     }
 
-    fn room(&self, pool: PoolId) -> (Bytes, Bytes) {
+    fn account(&self, pool: PoolId) -> Account {
         let pool = &self.pools[pool];
-        (Bytes(self.devices[pool.device].reserved - pool.reserved), Bytes(self.room_of(pool)))
+        Account {
+            ledger: pool.ledger,
+            pending: pool.pending_by_stream(),
+            fragmented: pool.fragmented(),
+            other_pools: Bytes(self.devices[pool.device].reserved - pool.reserved),
+            room: Bytes(self.room_of(pool)),
+        }
     }
 
     fn refused(&self, request: Request, known: Known<'_>) -> Refusals {

@@ -6,7 +6,7 @@
 use super::runs::Runs;
 use super::shelf::{Entry, Shelf};
 use super::tiles::{NONE, State, Tile, TileId, Tiles};
-use crate::base::{Bytes, DeviceId, mix, reuse_on_clone};
+use crate::base::{Bytes, DeviceId, StreamId, mix, reuse_on_clone};
 use crate::trace::{AllocId, Attribute, Attributes, Cut, Failure, Ledger, PoolSetup, PoolState, Ticket};
 
 #[derive(Debug)]
@@ -231,17 +231,30 @@ impl Pool {
         }
     }
 
+    /// The pending tiles of each stream, with the ticket of their free, oldest first.
+    fn pending_tiles(&self, stream: usize) -> impl Iterator<Item = (&Tile, Ticket)> {
+        let present = |id: TileId| (id != NONE).then_some(id);
+        let ids = std::iter::successors(present(self.pending[stream].oldest), move |id| {
+            present(self.tiles[*id].newer)
+        });
+        ids.filter_map(|id| match &self.tiles[id] {
+            tile @ Tile { state: State::Freed { at, .. }, .. } => Some((tile, *at)),
+            _ => None,
+        })
+    }
+
     /// The frees that are not observed.
     pub(super) fn pending(&self, into: &mut Vec<Ticket>) {
-        for list in &self.pending {
-            let mut id = list.oldest;
-            while id != NONE {
-                if let State::Freed { at, .. } = self.tiles[id].state {
-                    into.push(at);
-                }
-                id = self.tiles[id].newer;
-            }
+        for stream in 0..self.pending.len() {
+            into.extend(self.pending_tiles(stream).map(|(_, at)| at));
         }
+    }
+
+    /// The bytes that are not observed, by the stream that freed them.
+    pub(super) fn pending_by_stream(&self) -> Vec<(StreamId, Bytes)> {
+        let bytes = |stream| self.pending_tiles(stream).map(|(tile, _)| tile.size).sum();
+        let streams = (0..self.pending.len()).map(|stream| (StreamId::new(stream), Bytes(bytes(stream))));
+        streams.filter(|(_, bytes)| *bytes > Bytes::ZERO).collect()
     }
 
     /// Hands out `size` bytes from the start of a tile on, across its neighbours where it is too small. `consumed` is told

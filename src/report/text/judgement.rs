@@ -6,26 +6,17 @@ use crate::base::{Bytes, Nanos, PoolId, StmtId};
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
 use crate::scenario::{Demand, Unit};
-use crate::trace::{Event, Kind, Ledger, Policy, Waiter};
+use crate::trace::{Account, Event, Kind, Policy, Waiter};
 use std::collections::BTreeMap;
 
 /// Accounts of failed allocations beyond these are not kept.
 const ACCOUNTS_MAX: usize = 8;
 
-/// Where the bytes were when an allocation failed.
-#[derive(Clone, Copy, Debug)]
-struct Account {
-    pool: PoolId,
-    ledger: Ledger,
-    other_pools: Bytes,
-    room: Bytes,
-}
-
 /// Collects what the failures need.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failures {
     /// For each statement, the account of its first failure.
-    accounts: BTreeMap<StmtId, Account>,
+    accounts: BTreeMap<StmtId, (PoolId, Account)>,
     /// The statement of each operation that has not completed, for a deadlock.
     operations: BTreeMap<crate::trace::Ticket, StmtId>,
     /// The call in which each host thread is.
@@ -36,9 +27,8 @@ impl Failures {
     /// Takes an event.
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match (event.kind, event.ticket) {
-            (Kind::Account { pool, ledger, other_pools, room }, _) if self.accounts.len() < ACCOUNTS_MAX => {
-                let account = Account { pool, ledger, other_pools, room };
-                self.accounts.entry(event.stmt).or_insert(account);
+            (Kind::Account { pool, account }, _) if self.accounts.len() < ACCOUNTS_MAX => {
+                self.accounts.entry(event.stmt).or_insert_with(|| (pool, account.clone()));
             }
             (Kind::Call(_), _) => {
                 self.hosts.insert(event.host, event.stmt);
@@ -104,22 +94,25 @@ impl Failures {
     }
 
     fn account(&self, book: &Book<'_>, stmt: StmtId, width: usize) -> Vec<String> {
-        let Some(account) = self.accounts.get(&stmt) else { return Vec::new() };
-        let device = book.program.setup.pools[account.pool].device;
+        let Some((pool, account)) = self.accounts.get(&stmt) else { return Vec::new() };
+        let device = book.program.setup.pools[*pool].device;
         let names = &book.program.names;
         let ledger = account.ledger;
-        let figures = [
-            ("live", ledger.live),
-            ("padding", ledger.padding),
-            ("pending", ledger.pending),
-            ("cached", ledger.cached),
-            ("unused", ledger.unused),
-        ];
-        let figures = figures.map(|(name, bytes)| format!("{name} {}", bytes.human())).join(", ");
-        let room = account.room.human();
-        let other_pools = account.other_pools.human();
+        let on_streams = account.pending.iter().map(|(stream, bytes)| {
+            let share = if account.pending.len() > 1 { format!("{} ", bytes.human()) } else { String::new() };
+            format!("{share}on {}", names.streams[*stream])
+        });
+        let on_streams: Vec<String> = on_streams.collect();
+        let mut pending = format!("pending {}", ledger.pending.human());
+        if !on_streams.is_empty() {
+            pending += &format!(" ({})", on_streams.join(", "));
+        }
+        let [live, padding, cached, unused, fragmented] =
+            [ledger.live, ledger.padding, ledger.cached, ledger.unused, account.fragmented].map(Bytes::human);
+        let (other_pools, room) = (account.other_pools.human(), account.room.human());
         let lines = [
-            format!("pool {}:  {figures}", names.pools[account.pool]),
+            format!("pool {}:  live {live}, padding {padding}, {pending},", names.pools[*pool]),
+            format!("  cached {cached}, unused {unused}; fragmented {fragmented}"),
             format!("device {}:  other pools {other_pools}, room for {room} more", names.devices[device]),
         ];
         let lines = lines.iter().flat_map(|line| wrap(line, 4, width.saturating_sub(2)));

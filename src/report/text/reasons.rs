@@ -294,7 +294,7 @@ impl Explanation {
                 lines.push(format!("      {label:<pad$}  {words}"));
             }
         }
-        for closing in self.closing {
+        if let Some(closing) = self.closing {
             lines.extend(
                 wrap(&closing, 0, width.saturating_sub(6)).iter().map(|line| format!("      {line}")),
             );

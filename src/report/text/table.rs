@@ -77,20 +77,19 @@ pub(super) fn shorten(text: &str, width: usize) -> String {
     format!("{}..", kept.trim_end())
 }
 
-/// The text broken into lines between words; the ones after the first are indented.
+/// The text broken into lines between words; the ones after the first are indented. Blanks at its start stay.
 pub(super) fn wrap(text: &str, indent: usize, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    let mut line = String::new();
-    for word in text.split(' ') {
-        if !line.trim().is_empty() && columns_of(&line) + 1 + columns_of(word) > width {
+    let text_alone = text.trim_start_matches(' ');
+    let mut line = " ".repeat(text.len() - text_alone.len());
+    for word in text_alone.split(' ') {
+        let is_blank = line.trim_start().is_empty();
+        if !is_blank && columns_of(&line) + 1 + columns_of(word) > width {
             lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
-            line.push_str(word);
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
+        } else if !is_blank {
+            line.push(' ');
         }
+        line.push_str(word);
     }
     lines.push(line);
     lines
