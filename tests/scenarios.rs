@@ -30,7 +30,11 @@ fn test(file: PathBuf) -> Result<(), Failed> {
             Ok(())
         }
         Err(diagnostics) => Err(scenario.rejection(&diagnostics).into()),
-        Ok(_) if scenario.place.is_invalid => Err("it lies below `invalid` and is valid".into()),
+        Ok((_, warnings)) if scenario.place.is_invalid && !warnings.is_empty() => {
+            compare(&scenario, &scenario.rejection(&warnings));
+            Ok(())
+        }
+        Ok(_) if scenario.place.is_invalid => Err("it lies below `invalid` and has no mistake".into()),
         Ok((program, _)) => run(&scenario, &program),
     }
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// Runs scenarios as tests: expectations hold, snapshots are equal
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Scenarios below a folder `invalid` must be rejected; their snapshot is what is said about them.
+Scenarios below a folder `invalid` must have a mistake; their snapshot is what is said about it.
 
 Examples:
   millpond test
@@ -97,8 +97,11 @@ impl Test {
                 let details = rendered.lines().map(str::to_owned).collect();
                 Ok(Tested { status: Status::Wrong, words, details, expects: true })
             }
+            Ok((_, warnings)) if scenario.place.is_invalid && !warnings.is_empty() => {
+                self.tested_rejection(&scenario, &scenario.rejection(&warnings), warnings.len())
+            }
             Ok(_) if scenario.place.is_invalid => {
-                let words = "is valid, but lies below `invalid`".to_owned();
+                let words = "has no mistake, but lies below `invalid`".to_owned();
                 Ok(Tested { status: Status::Fails, words, details: Vec::new(), expects: true })
             }
             Ok((program, _)) => {
@@ -116,7 +119,7 @@ impl Test {
             scenario.place.accept(said)?;
             compared = Compared::Accepted;
         }
-        let words = format!("rejected, {count} {}", if count == 1 { "mistake" } else { "mistakes" });
+        let words = format!("as it should be: {count} {}", if count == 1 { "mistake" } else { "mistakes" });
         let mut details = Vec::new();
         self.describe(scenario, &compared, &mut details);
         let status = if compared.fails() { Status::Fails } else { Status::Holds };

@@ -215,7 +215,7 @@ fn scenarios_that_must_be_rejected_are() {
     folder.file("scenarios/invalid/b.scn", HOLDS);
     let output = folder.millpond(&["test", "--bless"]);
     assert_eq!(status(&output), 1);
-    assert!(out(&output).contains("is valid, but lies below `invalid`"), "{}", out(&output));
+    assert!(out(&output).contains("has no mistake, but lies below `invalid`"), "{}", out(&output));
     assert!(out(&output).contains("1 passed, 1 failed"), "{}", out(&output));
     assert_eq!(status(&folder.millpond(&["test", "scenarios/invalid/a.scn"])), 0);
 }

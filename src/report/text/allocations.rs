@@ -1,7 +1,7 @@
 //! Which block served which allocation, by which class, and why the classes before could not.
 
 use super::reasons::{self, Explanation, Trail};
-use super::table::{Align, Row, Section, Table};
+use super::table::{Align, Row, Section, Table, shorten};
 use crate::base::{Bytes, StmtId, StreamId};
 use crate::report::names::Book;
 use crate::trace::{Call, Decision, Event, Failure, Kind, Policy, Refusal, Refusals, Ticket};
@@ -122,7 +122,7 @@ impl Allocations {
                 let freed = freed.unwrap_or_default();
                 Origin {
                     text: format!("{}{freed}", book.block(alloc)),
-                    general: format!("{}{freed}", book.asked_as(known.stmt)),
+                    general: format!("{}{}", book.asked_as(known.stmt), freed.replace("freed at ", "")),
                     stmt: Some(known.stmt),
                 }
             }
@@ -214,20 +214,23 @@ impl Allocations {
         if self.lines.is_empty() {
             return Vec::new();
         }
-        let columns = [
+        let folded = self.lines.iter().any(|line| line.times > 1);
+        let mut columns = vec![
             ("line", Align::Right),
-            ("block", Align::Flexible),
+            ("block", Align::Left),
             ("stream", Align::Left),
             ("size", Align::Right),
             ("served by", Align::Left),
-            ("memory of", Align::Left),
         ];
+        columns.extend(folded.then_some(("times", Align::Right)));
+        columns.push(("memory of", Align::Flexible));
         let mut table = Table::new(&columns);
         for line in &self.lines {
-            table.row(line.cells(book));
+            table.row(line.cells(book, folded));
         }
         let mut section = Section::of_table("Allocations".to_owned(), &table, width, "kinds of allocation");
         section.lost = self.lost;
+        section.wants = 8;
         if self.lines.iter().any(|line| line.timing) {
             section
                 .bottom
@@ -268,24 +271,25 @@ impl Allocations {
 }
 
 impl Line {
-    fn cells(&self, book: &Book<'_>) -> Vec<String> {
-        let times = if self.times > 1 { format!("  x {}", self.times) } else { String::new() };
+    fn cells(&self, book: &Book<'_>, folded: bool) -> Vec<String> {
         let size = match self.sizes {
             (low, high) if low == high => low.human(),
-            (low, high) => format!("{} .. {}", low.human(), high.human()),
+            (low, high) => format!("{}..{}", low.human(), high.human()),
         };
         let served = match self.served {
             Served::By(Some(policy)) => policy.name(),
             Served::By(None) => "-",
             Served::Failed(failure) => failure.name(),
         };
-        vec![
+        let mut cells = vec![
             book.line(self.stmt).to_string(),
-            self.name.clone(),
-            book.stream(self.stream).to_owned(),
+            shorten(&self.name, 16),
+            shorten(book.stream(self.stream), 16),
             size,
             format!("{served}{}", if self.timing { " ~" } else { "" }),
-            format!("{}{times}", self.origin),
-        ]
+        ];
+        cells.extend(folded.then(|| self.times.to_string()));
+        cells.push(self.origin.clone());
+        cells
     }
 }

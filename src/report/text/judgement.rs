@@ -220,6 +220,7 @@ pub(super) fn expectations(
     }
     let mut section = Section::of_table("Expectations".to_owned(), &table, width, "expectations");
     section.top.truncate(1);
+    section.wants = 4;
     let failing = section.rows.iter_mut().zip(&rows).filter(|(_, row)| !row.holds).take(20);
     failing.for_each(|(row, _)| row.pinned = true);
     Some(section)

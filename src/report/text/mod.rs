@@ -100,23 +100,25 @@ impl<'p> Text<'p> {
     pub fn finish(self, closing: &Closing<'_>) -> String {
         let Options { width, colour } = self.options;
         let (book, verdict) = (&self.book, closing.verdict);
-        let mut lines = vec![heading(book, &self.origin, width)];
-        lines.extend(self.failures.lines(book, verdict, width));
         let mut sections = self.allocations.sections(book, width);
         sections.extend(self.timeline.section(book, closing.end, width));
         sections.extend(self.pools.sections(book, width));
         sections.extend(self.failures.expected(book, verdict, width));
         sections.extend(judgement::expectations(book, verdict, &closing.compared, width));
-        // The heading, a blank line, the last line and the next one are always there.
-        lines.extend(lay_out(sections, LINES_MAX - 4));
+        let mut last = vec![String::new()];
+        last.extend(summary(verdict, closing, width).lines().map(str::to_owned));
+        last.push(next(&self.origin, closing));
+        let mut lines: Vec<String> = heading(book, &self.origin, width).lines().map(str::to_owned).collect();
+        // What was found stands first and has no limit; what it was found in shares the rest of the lines.
+        let room = LINES_MAX - lines.len() - last.len();
+        lines.extend(self.failures.lines(book, verdict, width));
+        lines.extend(lay_out(sections, room));
         if let Compared::Different(differences) = &closing.compared {
             lines.push(String::new());
             lines.push("Snapshot: - accepted, + now".to_owned());
             lines.extend(differences.iter().map(|line| shorten(line, width)));
         }
-        lines.push(String::new());
-        lines.push(summary(verdict, closing, width));
-        lines.push(next(&self.origin, closing));
+        lines.append(&mut last);
         let lines = lines.iter().map(|line| if colour { paint(line) } else { line.clone() });
         lines.map(|line| line + "\n").collect()
     }

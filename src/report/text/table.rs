@@ -188,7 +188,10 @@ pub(super) fn lay_out(sections: Vec<Section>, limit: usize) -> Vec<String> {
     let mut shares: Vec<usize> = sections.iter().map(|section| section.rows.len().min(2)).collect();
     let taken: usize = sections.iter().zip(&shares).map(|(section, share)| section.frame() + share).sum();
     let mut left = limit.saturating_sub(taken);
-    for (section, share) in sections.iter().zip(&mut shares) {
+    // The last sections say what came of it all; the first ones are read first. Those in between give way.
+    let order = (0..sections.len()).rev().take(1).chain(0..sections.len());
+    for at in order {
+        let (section, share) = (&sections[at], &mut shares[at]);
         let more = section.wants.min(section.rows.len()).saturating_sub(*share).min(left);
         *share += more;
         left -= more;
