@@ -171,7 +171,8 @@ impl NameTable {
         }
         let queued = line.contains(':') && !DECLARING.contains(first);
         if !queued {
-            self.perhaps.extend(rest.iter().map(|word| (*word).to_owned()));
+            let assigned = line.contains('=').then_some(first);
+            self.perhaps.extend(rest.iter().chain(assigned).map(|word| (*word).to_owned()));
             return;
         }
         let until = rest.iter().skip_while(|word| **word != "until").nth(1);

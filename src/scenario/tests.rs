@@ -46,3 +46,181 @@ fn shipped_scenarios() {
         }
     }
 }
+
+/// A text with five mistakes, each with the line that mends it.
+const FIVE: [(&str, &str); 5] = [
+    ("strem c", "stream c"),
+    ("  a: y[i] = aloc 1MiB", "  a: y[i] = alloc 1MiB"),
+    ("a: z = alloc 2MB", "a: z = alloc 2MiB"),
+    ("b: wait dnoe", "b: wait done"),
+    ("c: fill(y[0], z)", "c: fill(y[0])"),
+];
+
+fn five(mended: Option<usize>) -> String {
+    let line = |nth: usize| if mended == Some(nth) { FIVE[nth].1 } else { FIVE[nth].0 };
+    format!(
+        "stream a, b\nevent done\nkernel fill(out: write) takes 10us\n{}\nrepeat i in 0..3 {{\n{}\n  a: fill(y[i])\n}}\n\
+         {}\na: fill(z)\n{}\n{}\nsync c\n",
+        line(0),
+        line(1),
+        line(2),
+        line(3),
+        line(4)
+    )
+}
+
+#[test]
+fn mending_one_mistake_removes_its_diagnostic_and_no_other() {
+    let all = check(&five(None));
+    assert_eq!(all.len(), 5, "{all:#?}");
+    for mended in 0..5 {
+        let mut expected = all.clone();
+        expected.remove(mended);
+        assert_eq!(check(&five(Some(mended))), expected, "{mended}");
+    }
+}
+
+/// A text without a mistake of its own in front of the lines under test.
+fn after_declarations(lines: &str) -> String {
+    format!(
+        "pool p\nstream a, b\nstream s[4]\nevent e, f[2]\nkernel k(x: write) takes 1us\nkernel two(x: read, y: write) takes 1us..2us\n{lines}"
+    )
+}
+
+#[test]
+fn valid_lines() {
+    for lines in [
+        "a: x = alloc 0 from p\na: free x\na: free x\na: k(x)",
+        "a: x = alloc 1MiB\na: free x\na: x = alloc 1MiB",
+        "a: x = alloc 1TiB fails out_of_memory\na: k(x)\na: free x\na: x = alloc 1B",
+        "a: x = alloc 1MiB or_fails out_of_memory\na: x = alloc 1MiB",
+        "repeat i in 0..4 {\n s[i]: x[i] = alloc (i + 1) * 1MiB\n}\nrepeat i in 0..4 {\n s[3 - i]: free x[i]\n}",
+        "repeat i in 0..9 {\n let j = i % 2\n a: x[j] = alloc 1MiB\n a: free x[j]\n}",
+        "let n = 4\nrepeat i in 0..n * 2 {\n  sync f[i / 4]\n}",
+        "let r0 = p.reserved\ntrim p to r0 / 2\nexpect p.reserved - r0 == 0",
+        "set p.follow_event = off\nexpect p.follow_event == off\nset gpu0.default_pool.release_threshold = max",
+        "set p.reserved = 5B fails invalid_value\nset p.used_high = 1B fails invalid_value\nreset p.used_high",
+        "a: x = alloc 1B\na: k(x) until go\nsignal go\na: k(x) takes 3us\na: k(x) takes uniform(1us, 3us)",
+        "legacy: x = alloc 1B\ngpu0.per_thread: k(x)\nsync legacy\nsync gpu0\nsync device\nsync e",
+        "a: x = alloc 1B\na: y = alloc 1B\nexpect y not at x\nexpect y waits for free x\nexpect y via growth",
+        "sleep 1ms\nsleep 2 * 3us + 0\nsnapshot \"here\"\nsnapshot",
+    ] {
+        assert_eq!(check(&after_declarations(lines)), Vec::<String>::new(), "{lines}");
+    }
+}
+
+#[test]
+fn invalid_lines() {
+    for (lines, expected) in [
+        ("a: x = alloc 1us", "7 wrong_unit: a size is needed here, and this is a duration"),
+        ("let n = 1MiB * 2MiB", "7 wrong_unit: a size and a size do not go together here"),
+        ("expect p.used == 1us", "7 wrong_unit: a size cannot be compared with a duration"),
+        ("expect p.internal < on", "7 wrong_unit: `on` and `off` have no order"),
+        ("set p.padding = 0", "7 unknown_attribute: `padding` is a figure that can only be read"),
+        ("reset p.used", "7 unknown_attribute: only a high mark can be reset"),
+        ("a: x = alloc 1MiB from a", "7 wrong_kind: `a` is a stream, but a pool is needed here"),
+        ("a: x = alloc p.used", "7 not_constant: `p.used` is known only when the run gets here"),
+        ("a: e = alloc 1MiB", "7 duplicate_name: `e` is already the name of an event"),
+        ("sync s[4]", "7 index_out_of_range: the index can be 4, and `s` has 4 elements"),
+        ("repeat i in 0..4 {\n sync s[i - 1]\n}", "8 index_out_of_range: the index can be -1"),
+        ("sync a[0]", "7 wrong_index: `a` is not an array"),
+        (
+            "a: x = alloc 1B\na: x[0] = alloc 1B",
+            "8 wrong_index: `x` has an index here and no index elsewhere",
+        ),
+        ("a: x = alloc 1B\na: x = alloc 1B", "8 still_live: `x` gets a new allocation while it is live"),
+        (
+            "repeat i in 0..3 {\n a: x[i % 2] = alloc 1B\n}",
+            "8 still_live: `x[0]` gets a new allocation while it is live",
+        ),
+        (
+            "repeat i in 0..3 {\n a: k(x)\n a: x = alloc 1B\n a: free x\n}",
+            "8 used_before_allocation: `x` is used before it is allocated",
+        ),
+        ("a: k(y)", "7 unknown_name: nothing is called `y`"),
+        (
+            "a: x = alloc 1B\na: y = alloc 1B\nexpect y reuses x via growth",
+            "9 unknown_policy: there is no class of reuse called `growth`",
+        ),
+        (
+            "a: x[18446744073709551615] = alloc 1B",
+            "7 too_many_names: `x` brings the number of buffers above 1000000",
+        ),
+    ] {
+        assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");
+    }
+}
+
+/// A mistake is told where it is made, not again where the name is used.
+#[test]
+fn no_mistake_follows_from_another() {
+    for lines in [
+        "pool q on gpu7\na: x = alloc 1B from q\ntrim q to 0B",
+        "let n = 1MiB + 1us\na: x = alloc n\na: free x",
+        "a: x = alloc 5\na: k(x)\na: free x\na: x = alloc 1B",
+        "a: x = alloc 1B\na: fre x\na: x = alloc 1B",
+        "kernel bad(x: write) takes 5us..1us\na: x = alloc 1B\na: bad(x)",
+        "repeat i in 0..a {\n sync s[i]\n}",
+        "repeat i into 0..3 {\n sync s[i]\n}",
+        "event g[0]\nsync g[0]",
+        "x = alloc 1B\na: k(x)",
+    ] {
+        assert_eq!(
+            check(&after_declarations(lines)).len(),
+            1,
+            "{lines} {:#?}",
+            check(&after_declarations(lines))
+        );
+    }
+}
+
+/// Figures that a formula doubles again and again stay small in the program, and large loops cost no memory.
+#[test]
+fn sizes_of_programs_follow_the_text() {
+    let doubled: String = (1..100).map(|n| format!("let v{n} = v{} + v{}\n", n - 1, n - 1)).collect();
+    assert_eq!(check(&format!("pool p\nlet v0 = p.used\n{doubled}")), Vec::<String>::new());
+    let (program, _) = crate::load(
+        "stream s\nrepeat i in 0..1000000 {\n s: x = alloc 1MiB\n s: free x\n}\n",
+        &Profile::default(),
+    );
+    assert_eq!(program.unwrap().code.len(), 4);
+}
+
+#[test]
+fn a_cursor_unrolls_what_was_written() {
+    let text = "stream s[2]\nrepeat i in 0..2 {\n  s[i]: x = alloc (i + 1) * 1KiB fails out_of_memory\n  s[i]: free x\n}\n";
+    let (program, _) = crate::load(text, &Profile::default());
+    let program = program.unwrap();
+    let mut cursor = Cursor::new(&program);
+    let mut steps = Vec::new();
+    loop {
+        let step = cursor.next(&program);
+        cursor.answer(&Err(crate::trace::Failure::OutOfMemory));
+        let line = |stmt: crate::base::StmtId| program.statements[stmt].text.clone();
+        match step {
+            Step::Call(stmt, call) => steps.push(format!("{} as {call:?}", line(stmt))),
+            Step::Skipped(stmt, _) => steps.push(format!("{} skipped", line(stmt))),
+            Step::Broken(_, broken) => panic!("{broken}"),
+            Step::Done => break,
+        }
+    }
+    assert_eq!(steps.len(), 4);
+    assert!(steps[2].contains("size: Bytes(2048)"), "{steps:#?}");
+    assert_eq!(steps[3], "s[i]: free x skipped");
+}
+
+/// Every complete scenario in the language reference is right, and so is each word of it that names a diagnostic.
+#[test]
+fn the_language_reference_is_true() {
+    let text = include_str!("../../grammar/README.md");
+    let mut examples = 0;
+    for block in text.split("```scn\n").skip(1) {
+        let example = block.split("```").next().unwrap();
+        assert_eq!(check(example), Vec::<String>::new(), "{example}");
+        examples += 1;
+    }
+    assert!(examples >= 5);
+    for (code, _) in crate::codes() {
+        assert!(text.contains(&format!("`{code}`")), "the reference does not list {code}");
+    }
+}

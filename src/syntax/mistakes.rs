@@ -34,6 +34,10 @@ pub(super) fn explain(line: &str, start: u32, error: &Error<Rule>, outline: Outl
     let found = word_at(line, at, start);
     let first = word_at(line, line.len() - line.trim_start().len(), start);
     let before = word_before(line, at, start);
+    if Grammar::parse(Rule::operation, line.trim_start()).is_ok() {
+        let message = "an operation stands behind a stream";
+        return Diagnostic::error(codes::UNEXPECTED, message, first.span, "expected `STREAM: operation`");
+    }
     if expected.contains(&Rule::colon) && before.is_some_and(|word| word.span == first.span) {
         return statement_mistake(line, start, first);
     }
@@ -53,8 +57,8 @@ pub(super) fn explain(line: &str, start: u32, error: &Error<Rule>, outline: Outl
     };
     let diagnostic =
         Diagnostic::error(codes::UNEXPECTED, message, found.span, format!("expected {}", list(expected)));
-    let keywords: Vec<String> = expected.iter().filter_map(|rule| rule.keyword()).collect();
-    let diagnostic = meant(diagnostic, found, keywords.iter().map(String::as_str));
+    let described: Vec<String> = expected.iter().filter_map(|rule| describe(*rule)).collect();
+    let diagnostic = meant(diagnostic, found, described.iter().flat_map(|words| quoted_words(words)));
     if diagnostic.help.is_some() {
         return diagnostic;
     }
@@ -99,6 +103,12 @@ fn meant<'w>(diagnostic: Diagnostic, word: Word<'_>, words: impl IntoIterator<It
         }
         _ => diagnostic,
     }
+}
+
+/// The words of the language in a description: `a` and `b` of "`a`, `b`".
+fn quoted_words(description: &str) -> impl Iterator<Item = &str> {
+    let quoted = description.split('`').skip(1).step_by(2).flat_map(|quoted| quoted.split(' '));
+    quoted.filter(|word| !word.is_empty() && word.bytes().all(is_letter))
 }
 
 /// The word, number or sign at a byte of the line; empty at its end.
@@ -163,6 +173,7 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::reuses => "`reuses`",
         Rule::placed_at => "`at`",
         Rule::waits_for => "`waits for free`",
+        Rule::via => "`via`",
         Rule::inline | Rule::open => "`{`",
         Rule::close => "`}`",
         Rule::left => "`(`",

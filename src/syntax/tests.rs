@@ -1,1 +1,234 @@
-//! Tests of reading: texts against what they say.
+//! Tests of reading: texts against what they say, and texts that say nothing.
+
+use super::ast::{Content, Expression, ExpressionKind, Item, Sign, Statement};
+use super::{FILE_BYTES_MAX, LINE_BYTES_MAX, NESTING_MAX, parse};
+use crate::base::{Draws, LineIndex};
+
+/// The diagnostics of a text, each as `line code: message; label`.
+fn check(text: &str) -> Vec<String> {
+    let lines = LineIndex::new(text);
+    let show = |d: &crate::base::Diagnostic| {
+        let line = lines.line(d.primary.span.start);
+        format!("{line} {}: {}; {}", d.code, d.message, d.primary.message)
+    };
+    parse(text).1.iter().map(show).collect()
+}
+
+#[test]
+fn mistakes_say_what_was_expected() {
+    for (text, expected) in [
+        ("a: x = aloc 1B", "1 unexpected: `aloc` is not expected here; expected `alloc`"),
+        (
+            "a: fre x",
+            "1 unexpected: `fre` is no operation; expected `NAME = alloc ..`, `free`, `record`, `wait` or a call such as `fill(x)`",
+        ),
+        ("a: x = alloc", "1 unexpected: the line ends too early; expected a value"),
+        ("a: x = alloc from p", "1 unexpected: `from` is not expected here; expected a value"),
+        ("a free x", "1 unexpected: a colon is missing after `a`; expected `:`"),
+        ("free x", "1 unexpected: an operation stands behind a stream; expected `STREAM: operation`"),
+        ("x = alloc 1B", "1 unexpected: an operation stands behind a stream; expected `STREAM: operation`"),
+        ("stream set", "1 unexpected: `set` is not expected here; expected a name"),
+        (
+            "thread t {\n}",
+            "1 unknown_statement: unknown statement `thread`; expected a statement or `STREAM: operation`",
+        ),
+        ("kernel k(x) takes 1us", "1 unexpected: `)` is not expected here; expected `:`"),
+        (
+            "expect y ruses x",
+            "1 unexpected: `ruses` is not expected here; expected `reuses`, `at`, `waits for free`, a comparison such as `==` or `via`",
+        ),
+        (
+            "repeat i in 0..3 { sync a }",
+            "1 unexpected: `sync` is not expected here; expected the end of the line",
+        ),
+        ("sync é", "1 unexpected: `é` is not expected here; expected a name or `device`"),
+        (
+            "let n = 1.5.2",
+            "1 unexpected: `.` is not expected here; expected a sign such as `+` or the end of the line",
+        ),
+        ("scenario \"half", "1 unexpected: `\"` is not expected here; expected a text in quotes"),
+        (
+            "a: x = alloc 1KB",
+            "1 bad_number: `1KB` cannot be read as a number; expected a whole number, a size or a duration",
+        ),
+        (
+            "sleep 0.5ns",
+            "1 bad_number: `0.5ns` cannot be read as a number; not a whole number of bytes or nanoseconds",
+        ),
+        ("}", "1 unmatched_brace: this `}` closes no block; "),
+        ("repeat i in 0..3 {", "1 unclosed_block: this block is never closed; opened here"),
+    ] {
+        assert_eq!(check(text), [expected], "{text}");
+    }
+}
+
+#[test]
+fn a_broken_block_costs_one_line() {
+    for opener in ["repeat i on 0..3 {", "repat i in 0..3 {", "thread t {"] {
+        assert_eq!(
+            check(&format!("{opener}\n  sync a\n  repeat i in 0..2 {{\n  }}\n}}\nsync a\n")).len(),
+            1,
+            "{opener}"
+        );
+    }
+    for opener in ["device 0gpu {", "pool p at gpu0 {", "pol p {"] {
+        assert_eq!(
+            check(&format!("{opener}\n  memory = 1GiB,\n  reuse = [internal]\n}}\nsync a\n")).len(),
+            1,
+            "{opener}"
+        );
+    }
+    assert_eq!(check("repeat i in 0..3 {\n  sync\n} x\nsync a").len(), 2);
+}
+
+#[test]
+fn other_ways_to_write_lines() {
+    for text in [
+        "",
+        "\n\n",
+        "\u{feff}sync a",
+        "sync a\r\nsync b\r\n",
+        "\tsync\ta\t# comment",
+        "scenario \"a # b\" # comment",
+        "pool p {\n\n  # why\n  reuse = [internal], # last\n  max_size = 1GiB\n}",
+        "a: x = alloc 64KiB from gpu0.default_pool or_fails out_of_memory",
+        "w[i + 1]: f(b[i % 4], b[(i + 1) % 4]) until go",
+        "expect y not waits for free x",
+        "kernel k(in: read, to: write) takes uniform(1us, 2us)",
+        "stream a, b[4] on gpu0 non_blocking",
+    ] {
+        assert_eq!(check(text), Vec::<String>::new(), "{text:?}");
+    }
+}
+
+#[test]
+fn the_tree_keeps_comments_and_blank_lines() {
+    let (file, _) = parse("# top\n\nrepeat i in 0..2 { # turn\n  # inside\n  sync a # here\n} # end\n");
+    let comments = |items: &[Item]| -> Vec<String> {
+        items.iter().map(|item| item.comment.as_ref().map(|c| c.text.clone()).unwrap_or_default()).collect()
+    };
+    assert_eq!(comments(&file.items), ["# top", "", "# turn"]);
+    let Content::Statement(Statement::Repeat(repeat)) = &file.items[2].content else { panic!("a loop") };
+    assert_eq!(comments(&repeat.body.items), ["# inside", "# here"]);
+    assert_eq!(repeat.body.close.as_ref().unwrap().comment.as_ref().unwrap().text, "# end");
+}
+
+#[test]
+fn products_bind_before_sums_and_all_to_the_left() {
+    fn show(expression: &Expression) -> String {
+        match &expression.kind {
+            ExpressionKind::Binary(sign, sides) => {
+                let sign = match sign {
+                    Sign::Plus => "+",
+                    Sign::Minus => "-",
+                    Sign::Times => "*",
+                    Sign::Over => "/",
+                    Sign::Modulo => "%",
+                };
+                format!("({}{sign}{})", show(&sides.0), show(&sides.1))
+            }
+            ExpressionKind::Parentheses(inner) => show(inner),
+            ExpressionKind::Literal(text, _) => text.clone(),
+            other => format!("{other:?}"),
+        }
+    }
+    for (text, grouped) in [
+        ("1 - 2 - 3", "((1-2)-3)"),
+        ("1 + 2 * 3 / 4 - 5", "((1+((2*3)/4))-5)"),
+        ("2 * (3 + 4) % 5", "((2*(3+4))%5)"),
+    ] {
+        let (file, _) = parse(&format!("let n = {text}"));
+        let Content::Statement(Statement::Let(value)) = &file.items[0].content else { panic!("a value") };
+        assert_eq!(show(&value.value), grouped);
+    }
+}
+
+#[test]
+fn limits_are_told() {
+    let deep = |depth| format!("let n = {}1{}", "(".repeat(depth), ")".repeat(depth));
+    assert_eq!(check(&deep(NESTING_MAX)).len(), 0);
+    assert!(check(&deep(NESTING_MAX + 1))[0].contains("nesting_too_deep"));
+    assert!(check(&format!("sync {}", "s[".repeat(2000)))[0].contains("nesting_too_deep"));
+    let blocks = |depth| format!("{}{}", "repeat i in 0..1 {\n".repeat(depth), "}\n".repeat(depth));
+    assert_eq!(check(&blocks(NESTING_MAX)).len(), 0);
+    assert_eq!(check(&blocks(10_000)).len(), 1);
+    assert!(check(&"x".repeat(LINE_BYTES_MAX + 1))[0].contains("line_too_long"));
+    assert!(check(&" ".repeat(FILE_BYTES_MAX + 1))[0].contains("file_too_large"));
+    let long = format!("let n = 1{}", " + 1".repeat((LINE_BYTES_MAX - 10) / 4));
+    assert_eq!(check(&long).len(), 0);
+}
+
+/// Whatever stands in a text, it is read, and every place that is underlined lies on letter boundaries.
+#[test]
+fn any_soup_of_words_is_read() {
+    const WORDS: [&str; 56] = [
+        "scenario",
+        "device",
+        "pool",
+        "stream",
+        "event",
+        "kernel",
+        "let",
+        "repeat",
+        "in",
+        "sync",
+        "sleep",
+        "trim",
+        "to",
+        "set",
+        "reset",
+        "signal",
+        "expect",
+        "snapshot",
+        "alloc",
+        "free",
+        "record",
+        "wait",
+        "from",
+        "fails",
+        "takes",
+        "until",
+        "via",
+        "not",
+        "reuses",
+        "at",
+        "waits",
+        "for",
+        "max",
+        "on",
+        "x",
+        "s",
+        "gpu0",
+        "default_pool",
+        "used",
+        "0",
+        "64KiB",
+        "10us",
+        "1.5",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ":",
+        "=",
+        "==",
+        "..",
+        "\"",
+        "é",
+        "#",
+    ];
+    let mut draws = Draws::new(1, 0);
+    for _ in 0..2_000 {
+        let mut text = String::new();
+        for _ in 0..draws.below(40) {
+            text.push_str(WORDS[draws.below(WORDS.len() as u64) as usize]);
+            text.push_str(["", " ", " ", "\t", "\n", "\r\n", ", "][draws.below(7) as usize]);
+        }
+        let (_, diagnostics) = crate::load(&text, &crate::profile::Profile::default());
+        for diagnostic in &diagnostics {
+            assert!(text.get(diagnostic.primary.span.range()).is_some(), "{text:?} {diagnostic:?}");
+        }
+    }
+}
