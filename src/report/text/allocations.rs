@@ -49,8 +49,17 @@ struct Pending {
 #[derive(Clone, Debug, Default)]
 struct Origin {
     text: String,
+    /// The same, for blocks of several names.
+    general: String,
     /// The statement that had asked for them.
     stmt: Option<StmtId>,
+}
+
+impl Origin {
+    fn plain(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { general: text.clone(), text, stmt: None }
+    }
 }
 
 /// Collects the allocations of a run.
@@ -110,17 +119,19 @@ impl Allocations {
         let origin = match (reused, decision.policy) {
             (Some((alloc, known)), _) => {
                 let freed = known.freed.map(|freed| format!(", freed at line {}", book.line(freed.stmt)));
+                let freed = freed.unwrap_or_default();
                 Origin {
-                    text: format!("{}{}", book.block(alloc), freed.unwrap_or_default()),
+                    text: format!("{}{freed}", book.block(alloc)),
+                    general: format!("{}{freed}", book.asked_as(known.stmt)),
                     stmt: Some(known.stmt),
                 }
             }
             (None, Some(Policy::Growth)) if decision.unmapped > Bytes::ZERO => {
-                Origin { text: format!("new; {} remapped", decision.unmapped.human()), stmt: None }
+                Origin::plain(format!("new; {} remapped", decision.unmapped.human()))
             }
-            (None, Some(Policy::Growth)) => Origin { text: "new".to_owned(), stmt: None },
-            (None, Some(Policy::Unused)) => Origin { text: "mapped before".to_owned(), stmt: None },
-            (None, _) => Origin { text: "-".to_owned(), stmt: None },
+            (None, Some(Policy::Growth)) => Origin::plain("new"),
+            (None, Some(Policy::Unused)) => Origin::plain("mapped before"),
+            (None, _) => Origin::plain("-"),
         };
         let served = Served::By(decision.policy);
         let is_new = !self.places.contains_key(&(pending.stmt, served, origin.stmt));
@@ -141,7 +152,7 @@ impl Allocations {
             pending.explanation =
                 reasons::of_failure(book, pending.stmt, pending.stream, event.at, failure, &refusals);
         }
-        pending.served = Some((served, Origin { text: "-".to_owned(), stmt: None }));
+        pending.served = Some((served, Origin::plain("-")));
     }
 
     /// Files the allocation call that has ended, now that its name is known.
@@ -164,6 +175,9 @@ impl Allocations {
             line.sizes = (line.sizes.0.min(pending.size), line.sizes.1.max(pending.size));
             if line.name != name {
                 line.name = book.asked_as(pending.stmt);
+            }
+            if line.origin != origin.text {
+                line.origin = origin.general;
             }
             return;
         }
@@ -244,7 +258,8 @@ impl Allocations {
         }
         let rest = (count - shown) as u64 + self.unexplained;
         if rest > 0 && shown > 0 {
-            lines.push(format!("    .. and {rest} more kinds of reuse"));
+            let noun = if rest == 1 { "kind" } else { "kinds" };
+            lines.push(format!("    .. and {rest} more {noun} of reuse"));
         }
         let wants = lines.len();
         let rows: Vec<Row> = lines.into_iter().map(|text| Row { text, pinned: false }).collect();

@@ -53,7 +53,7 @@ impl Failures {
             let name = failed.failure.name();
             lines.push(String::new());
             lines.push(format!("error[{name}]: line {}{times}: {text}", book.line(failed.stmt)));
-            lines.extend(self.account(book, failed.stmt));
+            lines.extend(self.account(book, failed.stmt, width));
             lines.push(format!("  expected?  add `fails {name}` or `or_fails {name}` to the line"));
         }
         lines.extend(rest(unexpected.count(), ACCOUNTS_MAX, "statements that failed"));
@@ -79,12 +79,12 @@ impl Failures {
     }
 
     /// The accounts of failures that were expected.
-    pub(super) fn expected(&self, book: &Book<'_>, verdict: &Verdict) -> Option<Section> {
+    pub(super) fn expected(&self, book: &Book<'_>, verdict: &Verdict, width: usize) -> Option<Section> {
         let expected = verdict.failed.iter().filter(|failed| failed.expected);
         let mut section = Section { noun: "lines", ..Section::default() };
         for failed in expected.filter(|failed| self.accounts.contains_key(&failed.stmt)) {
-            let text = self.account(book, failed.stmt).join("\n");
-            for (nth, line) in text.lines().enumerate() {
+            let account = self.account(book, failed.stmt, width.saturating_sub(6));
+            for (nth, line) in account.iter().enumerate() {
                 let number = if nth == 0 { book.line(failed.stmt).to_string() } else { String::new() };
                 section.rows.push(Row { text: format!("  {number:>4}{line}"), pinned: false });
             }
@@ -93,7 +93,7 @@ impl Failures {
         (!section.rows.is_empty()).then_some(section)
     }
 
-    fn account(&self, book: &Book<'_>, stmt: StmtId) -> Vec<String> {
+    fn account(&self, book: &Book<'_>, stmt: StmtId, width: usize) -> Vec<String> {
         let Some((pool, account)) = self.accounts.get(&stmt) else { return Vec::new() };
         let device = book.program.setup.pools[*pool].device;
         let names = &book.program.names;
@@ -109,16 +109,17 @@ impl Failures {
         }
         let [live, padding, cached, unused, fragmented] =
             [ledger.live, ledger.padding, ledger.cached, ledger.unused, account.fragmented].map(Bytes::human);
-        vec![
-            format!("  pool {}:  live {live}, padding {padding}, {pending},", names.pools[*pool]),
-            format!("    cached {cached}, unused {unused}; fragmented {fragmented}"),
-            format!(
-                "  device {}:  other pools {}, room for {} more",
-                names.devices[device],
-                account.other_pools.human(),
-                account.room.human()
-            ),
-        ]
+        let figures = format!(
+            "live {live}, padding {padding}, {pending}, cached {cached}, unused {unused}; fragmented {fragmented}"
+        );
+        let room = account.room.human();
+        let other_pools = account.other_pools.human();
+        let lines = [
+            format!("pool {}:  {figures}", names.pools[*pool]),
+            format!("device {}:  other pools {other_pools}, room for {room} more", names.devices[device]),
+        ];
+        let lines = lines.iter().flat_map(|line| wrap(line, 4, width.saturating_sub(2)));
+        lines.map(|line| format!("  {line}")).collect()
     }
 
     fn deadlock(&self, book: &Book<'_>, verdict: &Verdict) -> Vec<String> {

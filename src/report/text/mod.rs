@@ -105,7 +105,7 @@ impl<'p> Text<'p> {
         let mut sections = self.allocations.sections(book, width);
         sections.extend(self.timeline.section(book, closing.end, width));
         sections.extend(self.pools.sections(book, width));
-        sections.extend(self.failures.expected(book, verdict));
+        sections.extend(self.failures.expected(book, verdict, width));
         sections.extend(judgement::expectations(book, verdict, &closing.compared, width));
         // The heading, a blank line, the last line and the next one are always there.
         lines.extend(lay_out(sections, LINES_MAX - 4));

@@ -1,6 +1,6 @@
 //! The figures of each pool, call by call, with its peak and what it gave back.
 
-use super::table::{Align, Section, Table, time};
+use super::table::{Align, Section, Table, time, wrap};
 use crate::base::{Bytes, Nanos, PoolId, StmtId};
 use crate::report::names::Book;
 use crate::trace::{Attributes, Event, Kind, PoolState};
@@ -146,7 +146,7 @@ impl Pool {
         }
         section.lost = self.lost;
         section.bottom.extend(high.map(|row| row.text));
-        section.bottom.extend(self.released_words(book));
+        section.bottom.extend(self.released_words(book, width));
         section
     }
 
@@ -162,7 +162,7 @@ impl Pool {
         (lines, Some(at))
     }
 
-    fn released_words(&self, book: &Book<'_>) -> Vec<String> {
+    fn released_words(&self, book: &Book<'_>, width: usize) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         for (stmt, released) in self.released.iter().take(2) {
             let (line, bytes) = (book.line(*stmt), released.bytes.human());
@@ -174,9 +174,11 @@ impl Pool {
             } else if call.contains("alloc") {
                 "remapped for a larger block".to_owned()
             } else {
-                format!("reserved was above the threshold {}", threshold(released.threshold))
+                format!("more than the threshold {} was reserved", threshold(released.threshold))
             };
-            words.push(format!("  Line {line} gave {bytes} back to the device{times}: {why}."));
+            let sentence = format!("Line {line} gave {bytes} back to the device{times}: {why}.");
+            let lines = wrap(&sentence, 2, width.saturating_sub(2));
+            words.extend(lines.iter().map(|line| format!("  {line}")));
         }
         if self.released.len() > 2 {
             words.push(format!("    .. and {} more lines gave memory back", self.released.len() - 2));
@@ -254,6 +256,10 @@ fn words(attributes: &Attributes) -> String {
         (reuse.internal, "internal"),
     ];
     let on: Vec<&str> = policies.iter().filter(|(on, _)| *on).map(|(_, name)| *name).collect();
-    let on = if on.is_empty() { "no reuse policy".to_owned() } else { on.join(" ") };
+    let on = match on.len() {
+        0 => "no reuse policy".to_owned(),
+        3 => "all reuse policies".to_owned(),
+        _ => on.join(" "),
+    };
     format!("release_threshold {}, {on}", threshold(attributes.release_threshold))
 }

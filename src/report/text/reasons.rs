@@ -294,7 +294,11 @@ impl Explanation {
                 lines.push(format!("      {label:<pad$}  {words}"));
             }
         }
-        lines.extend(self.closing.map(|closing| format!("      {closing}")));
+        for closing in self.closing {
+            lines.extend(
+                wrap(&closing, 0, width.saturating_sub(6)).iter().map(|line| format!("      {line}")),
+            );
+        }
         lines
     }
 }

@@ -7,7 +7,7 @@ use super::table::{Row, Section, columns_of, shorten, time};
 use crate::base::{Bytes, HostId, Nanos, StmtId, StreamId};
 use crate::report::names::Book;
 use crate::trace::{AllocId, Call, Event, Kind, Ticket};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// After so many operations that take time, the drawing ends.
 const DRAWN_MAX: usize = 20;
@@ -40,6 +40,8 @@ pub(super) struct Timeline {
     /// For each host thread, the statements in which it spent time.
     hosts: BTreeMap<HostId, Vec<(StmtId, Nanos, Nanos)>>,
     calls: BTreeMap<HostId, (StmtId, Nanos)>,
+    /// The host threads whose latest call waits for time to pass.
+    waiting: BTreeSet<HostId>,
     addresses: BTreeMap<u64, Vec<(u32, Held)>>,
     lowest: Option<u64>,
     allocating: Option<(AllocId, u64)>,
@@ -88,7 +90,8 @@ impl Timeline {
         }
         let is_over = self.operations.len() == KEPT_MAX && self.ended == KEPT_MAX;
         if self.took_time >= DRAWN_MAX || is_over {
-            self.host_goes_on(event.host, event.at);
+            let waiting = std::mem::take(&mut self.waiting);
+            waiting.into_iter().for_each(|host| self.host_goes_on(host, event.at));
             self.closed = Some(event.at);
         }
     }
@@ -97,6 +100,11 @@ impl Timeline {
         self.settle_name(book);
         self.host_goes_on(event.host, event.at);
         self.calls.insert(event.host, (event.stmt, event.at));
+        if matches!(call, Call::Sync(_) | Call::Sleep(_)) {
+            self.waiting.insert(event.host);
+        } else {
+            self.waiting.remove(&event.host);
+        }
         (self.allocating, self.freeing) = (None, None);
         if let Call::Free { alloc, .. } = call
             && let Some(known) = book.known(*alloc)
@@ -157,8 +165,9 @@ impl Timeline {
     /// The drawing; nothing for a run that takes no time.
     pub(super) fn section(mut self, book: &Book<'_>, end: Nanos, width: usize) -> Option<Section> {
         self.settle_name(book);
-        let hosts: Vec<HostId> = self.calls.keys().copied().collect();
-        hosts.into_iter().for_each(|host| self.host_goes_on(host, end));
+        // A thread whose last call does not wait has ended with it.
+        let waiting = std::mem::take(&mut self.waiting);
+        waiting.into_iter().for_each(|host| self.host_goes_on(host, end));
         let until = self.closed.unwrap_or(end);
         if until == Nanos::ZERO || self.operations.is_empty() {
             return None;
