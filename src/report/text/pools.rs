@@ -174,9 +174,9 @@ impl Pool {
             } else if call.contains("alloc") {
                 "remapped for a larger block".to_owned()
             } else {
-                format!("more than the threshold {} was reserved", threshold(released.threshold))
+                format!("the pool held more than the threshold {}", threshold(released.threshold))
             };
-            let sentence = format!("Line {line} gave {bytes} back to the device{times}: {why}.");
+            let sentence = format!("Line {line} gave {bytes} back{times}: {why}.");
             let lines = wrap(&sentence, 2, width.saturating_sub(2));
             words.extend(lines.iter().map(|line| format!("  {line}")));
         }
