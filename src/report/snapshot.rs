@@ -37,8 +37,11 @@ impl<'p> Snapshots<'p> {
         }
         let mut text = format!("[\n{}", self.text);
         for (snapshot, times) in self.times.iter().filter(|(_, times)| **times > TIMES_MAX) {
-            let line = self.book.line(program.snapshots[*snapshot].stmt);
-            text.push_str(&format!("    // line {line}: {} more times\n", times - TIMES_MAX));
+            text.push_str(&format!(
+                "    // nth {}: {} more times\n",
+                snapshot.index() + 1,
+                times - TIMES_MAX
+            ));
         }
         text.push_str("]\n");
         Some(text)
@@ -50,10 +53,11 @@ impl<'p> Snapshots<'p> {
         if *times > TIMES_MAX {
             return;
         }
-        let line = &self.book.program.snapshots[snapshot];
-        let (name, number) = (ron(&line.name), self.book.line(line.stmt));
+        // Which `snapshot` line it is, rather than its number: a comment above it changes nothing.
+        let nth = snapshot.index() + 1;
+        let name = ron(&self.book.program.snapshots[snapshot].name);
         self.text.push_str(&format!(
-            "    Snapshot(\n        name: {name},\n        line: {number},\n        pools: [\n"
+            "    Snapshot(\n        nth: {nth},\n        name: {name},\n        pools: [\n"
         ));
         for picture in pools {
             let declared = !self.book.program.names.pools[picture.pool].contains('.');
