@@ -1,7 +1,7 @@
 //! Calls and expectations: each statement becomes instructions.
 
 use super::check::{Checker, Signal};
-use super::compute::common_unit;
+use super::compute::{common_unit, default_stream_word};
 use super::names::{Binding, Kind, Meaning};
 use super::value::unit_name;
 use super::{
@@ -70,16 +70,11 @@ impl Checker<'_> {
         let stream = self.stream(path);
         match operation {
             Operation::Alloc { buffer, size, pool } => {
-                if let [segment] = buffer.segments.as_slice()
-                    && self.table.get(&segment.name.text).is_none()
-                {
-                    self.new_buffer(segment);
-                }
                 let buffer = self.allocated(buffer);
                 let size = self.runtime_value(size, Unit::Bytes);
                 let pool = match (pool, &stream) {
                     (Some(pool), _) => self.pool(pool),
-                    (None, Some(stream)) => self.default_pool(self.setup.streams[stream.base].device),
+                    (None, Some(stream)) => Some(self.default_pools[self.setup.streams[stream.base].device]),
                     (None, None) => None,
                 };
                 Some(Action::Alloc { stream: stream?, pool: pool?, size: size?, buffer: buffer? })
@@ -102,19 +97,14 @@ impl Checker<'_> {
 
     /// The name that an allocation gets. Where it is the name of something else, that is told as such.
     fn allocated(&mut self, path: &Path) -> Option<Chosen<BufferId>> {
-        let other = match path.segments.as_slice() {
-            [segment] => self.table.get(&segment.name.text).filter(|binding| binding.kind != Kind::Buffer),
-            _ => None,
-        };
-        let Some(other) = other.cloned() else { return self.buffer(path) };
-        let name = &path.segments[0].name;
-        let message = format!("`{}` is already the name of {}", name.text, other.kind.with_article());
-        let diagnostic = Diagnostic::error(codes::DUPLICATE_NAME, message, name.span, "give it another name");
-        self.tell(match other.span {
-            Some(span) => diagnostic.also(span, "declared here"),
-            None => diagnostic,
-        });
-        None
+        if let [segment] = path.segments.as_slice() {
+            let is_buffer =
+                self.table.get(&segment.name.text).is_some_and(|other| other.kind == Kind::Buffer);
+            if !is_buffer && !self.new_buffer(segment) {
+                return None;
+            }
+        }
+        self.buffer(path)
     }
 
     fn event(&mut self, path: &Path) -> Option<Chosen<EventId>> {
@@ -175,8 +165,7 @@ impl Checker<'_> {
         let Some(path) = target else { return Some(SyncTarget::Device(DeviceId::from_usize(0))) };
         let [segment] = path.segments.as_slice() else { return self.stream(path).map(SyncTarget::Stream) };
         let kinds = [Kind::Stream, Kind::Event, Kind::Device];
-        let is_default = matches!(segment.name.text.as_str(), "legacy" | "per_thread");
-        if is_default && self.table.get(&segment.name.text).is_none() {
+        if default_stream_word(&segment.name.text).is_some() {
             return self.stream(path).map(SyncTarget::Stream);
         }
         match self.resolve(&segment.name, &kinds)? {

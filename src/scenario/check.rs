@@ -8,7 +8,10 @@ use super::{
     Chosen, Expect, Formula, Instruction, Names, Outcome, Program, Register, SnapshotLine, Statement, Value,
     codes, lifetimes,
 };
-use crate::base::{Code, Diagnostic, ExpectId, IndexVec, LineIndex, SnapshotId, Span, StmtId, nearest};
+use crate::base::{
+    Code, DeviceId, Diagnostic, ExpectId, IndexVec, LineIndex, PoolId, SnapshotId, Span, StmtId, StreamId,
+    nearest,
+};
 use crate::profile::Profile;
 use crate::syntax::ast::{self, Content, Item, Segment};
 use crate::trace::{Access, HostCosts, Law, Remap, Rules, Setup};
@@ -75,6 +78,9 @@ pub(super) struct Checker<'t> {
     pub(super) title: Option<ast::Name>,
     pub(super) setup: Setup,
     pub(super) names: Names,
+    pub(super) default_pools: IndexVec<DeviceId, PoolId>,
+    /// Those that are used.
+    pub(super) default_streams: BTreeMap<(DeviceId, &'static str), StreamId>,
     pub(super) kernels: Vec<Kernel>,
     pub(super) buffers: Vec<BufferName>,
     pub(super) signals: Vec<Signal>,
@@ -123,6 +129,8 @@ impl<'t> Checker<'t> {
             title: None,
             setup,
             names: Names::default(),
+            default_pools: IndexVec::new(),
+            default_streams: BTreeMap::new(),
             kernels: Vec::new(),
             buffers: Vec::new(),
             signals: Vec::new(),
@@ -347,12 +355,13 @@ impl<'t> Checker<'t> {
         let binding = Binding { kind, meaning, span: Some(name.span) };
         if let Some(other) = self.table.bind(&name.text, binding) {
             let message = format!("`{}` is already the name of {}", name.text, other.kind.with_article());
-            let mut diagnostic =
+            let diagnostic =
                 Diagnostic::error(codes::DUPLICATE_NAME, message, name.span, "give it another name");
-            if let Some(span) = other.span {
-                diagnostic = diagnostic.also(span, "declared here");
-            }
-            self.tell(diagnostic);
+            let declared = other.span;
+            self.tell(match declared {
+                Some(span) => diagnostic.also(span, "declared here"),
+                None => diagnostic,
+            });
             return false;
         }
         if let Some(block) = self.loops.last_mut().filter(|_| kind == Kind::Value) {
@@ -368,7 +377,9 @@ impl<'t> Checker<'t> {
                 return binding.meaning.clone();
             }
             let (kind, span) = (binding.kind, binding.span);
-            self.wrong_kind(name, kind, span, wanted);
+            if !self.table.is_contested(&name.text) {
+                self.wrong_kind(name, kind, span, wanted);
+            }
             return None;
         }
         match self.table.missing(&name.text) {
@@ -444,10 +455,12 @@ impl<'t> Checker<'t> {
         self.index_of_buffer(at, segment)
     }
 
-    pub(super) fn new_buffer(&mut self, segment: &Segment) {
+    /// Makes a name that of a buffer; tells it if it is taken.
+    pub(super) fn new_buffer(&mut self, segment: &Segment) -> bool {
         let name = &segment.name;
         let at = self.buffers.len();
-        if self.bind(name, Kind::Buffer, Some(Meaning::Buffer(at))) {
+        let is_new = self.bind(name, Kind::Buffer, Some(Meaning::Buffer(at)));
+        if is_new {
             self.buffers.push(BufferName {
                 name: name.text.clone(),
                 span: name.span,
@@ -456,6 +469,7 @@ impl<'t> Checker<'t> {
                 uncertain: self.table.is_touched(&name.text),
             });
         }
+        is_new
     }
 
     /// The only part of a path without qualifiers.

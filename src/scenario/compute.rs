@@ -1,10 +1,10 @@
 //! Expressions: their values, units and bounds; and indices, which must be known to be in range.
 
 use super::check::Checker;
-use super::names::{Kind, Meaning, Row};
+use super::names::{DEFAULT_STREAMS, Kind, Meaning, Row};
 use super::value::{Value, combined_unit, unit_name};
 use super::{Action, Broken, Chosen, Formula, Instruction, Operator, Unit, codes};
-use crate::base::{BufferId, Diagnostic, Idx, PoolId, Span, StmtId, StreamId};
+use crate::base::{BufferId, DeviceId, Diagnostic, Idx, PoolId, Span, StmtId, StreamId};
 use crate::syntax::ast::{Expression, ExpressionKind, Literal, Path, Segment, Sign};
 use crate::trace::Figure;
 
@@ -49,7 +49,23 @@ impl Checker<'_> {
         constant
     }
 
+    /// A long sum leans to the left, so that side is walked by a loop and not by recursion.
     fn compute(&mut self, expression: &Expression, reads: Option<StmtId>) -> Option<Value> {
+        let mut first = expression;
+        let mut rest = Vec::new();
+        while let ExpressionKind::Binary(sign, sides) = &first.kind {
+            rest.push((first.span, *sign, &sides.1));
+            first = &sides.0;
+        }
+        let mut value = self.term(first, reads);
+        for (span, sign, right) in rest.into_iter().rev() {
+            let right = self.compute(right, reads);
+            value = value.zip(right).and_then(|(left, right)| self.combine(span, sign, left, right));
+        }
+        value
+    }
+
+    fn term(&mut self, expression: &Expression, reads: Option<StmtId>) -> Option<Value> {
         Some(match &expression.kind {
             ExpressionKind::Literal(_, literal) => match *literal {
                 Literal::Count(count) => Value::constant(count.into(), Unit::Count),
@@ -59,11 +75,7 @@ impl Checker<'_> {
             ExpressionKind::Max => Value::constant(u64::MAX.into(), Unit::Bytes),
             ExpressionKind::Switch(on) => Value::constant((*on).into(), Unit::Switch),
             ExpressionKind::Parentheses(inner) => self.compute(inner, reads)?,
-            ExpressionKind::Binary(sign, sides) => {
-                let left = self.compute(&sides.0, reads);
-                let right = self.compute(&sides.1, reads);
-                self.combine(expression.span, *sign, left?, right?)?
-            }
+            ExpressionKind::Binary(..) => self.compute(expression, reads)?,
             ExpressionKind::Path(path) => match path.segments.as_slice() {
                 [segment] => self.named_value(segment)?,
                 _ => self.figure(path, reads)?,
@@ -158,7 +170,7 @@ impl Checker<'_> {
                 };
                 let known = [("default_pool", ())];
                 self.word(&pool.name, codes::UNKNOWN_NAME, "pool of a device called", known)?;
-                self.default_pool(device)
+                Some(self.default_pools[device])
             }
             [first, .., last] => {
                 let span = first.name.span.to(last.name.span);
@@ -172,11 +184,10 @@ impl Checker<'_> {
     pub(super) fn stream(&mut self, path: &Path) -> Option<Chosen<StreamId>> {
         match path.segments.as_slice() {
             [segment] => {
-                let word = segment.name.text.as_str();
-                let is_default = matches!(word, "legacy" | "per_thread");
-                if is_default && self.table.get(word).is_none() && !self.setup.devices.is_empty() {
+                let default = default_stream_word(&segment.name.text);
+                if let Some(word) = default.filter(|_| !self.setup.devices.is_empty()) {
                     self.no_index(segment)?;
-                    let base = self.default_stream(crate::base::DeviceId::from_usize(0), word);
+                    let base = self.default_stream(DeviceId::from_usize(0), word);
                     return Some(Chosen { base, index: None });
                 }
                 let Meaning::Stream(row) = self.resolve(&segment.name, &[Kind::Stream])? else { return None };
@@ -187,7 +198,7 @@ impl Checker<'_> {
                 let Meaning::Device(device) = self.resolve(&device.name, &[Kind::Device])? else {
                     return None;
                 };
-                let known = [("legacy", "legacy"), ("per_thread", "per_thread")];
+                let known = DEFAULT_STREAMS.map(|word| (word, word));
                 let word =
                     self.word(&stream.name, codes::UNKNOWN_NAME, "stream of a device called", known)?;
                 Some(Chosen { base: self.default_stream(device, word), index: None })
@@ -270,6 +281,11 @@ impl Checker<'_> {
         buffer.last = buffer.last.max(last);
         Some(chosen(base, value))
     }
+}
+
+/// The word, if it is the name of a default stream.
+pub(super) fn default_stream_word(name: &str) -> Option<&'static str> {
+    DEFAULT_STREAMS.into_iter().find(|word| *word == name)
 }
 
 /// One of a row.

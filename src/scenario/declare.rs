@@ -4,7 +4,7 @@ use super::check::{Checker, Kernel, NAMES_MAX};
 use super::names::{Binding, Kind, Meaning, Row};
 use super::value::Value;
 use super::{Instruction, Outcome, Unit, codes};
-use crate::base::{Bytes, DeviceId, Diagnostic, EventId, KernelId, Nanos, PoolId, Span, StreamId};
+use crate::base::{Bytes, DeviceId, Diagnostic, EventId, KernelId, Nanos, Span, StreamId};
 use crate::syntax::ast::{self, Setting, SettingValue, Settings};
 use crate::trace::{Access, Attributes, DeviceSetup, Law, PoolSetup, Reuse, StreamKind, StreamSetup};
 use std::collections::BTreeMap;
@@ -57,15 +57,9 @@ impl Checker<'_> {
         let device = self.setup.devices.push(DeviceSetup { memory });
         self.names.devices.push(name.to_owned());
         let pool = PoolSetup { device, attributes: Attributes::default(), max_size: None };
-        self.setup.pools.push(pool);
+        self.default_pools.push(self.setup.pools.push(pool));
         self.names.pools.push(format!("{name}.default_pool"));
         device
-    }
-
-    /// The pool that a device brings along.
-    pub(super) fn default_pool(&self, device: DeviceId) -> Option<PoolId> {
-        let name = format!("{}.default_pool", self.names.devices[device]);
-        self.names.pools.iter().position(|pool| *pool == name).map(PoolId::from_usize)
     }
 
     pub(super) fn declare_pool(&mut self, pool: &ast::Pool) {
@@ -200,18 +194,18 @@ impl Checker<'_> {
     }
 
     /// A default stream, which exists from its first use on.
-    pub(super) fn default_stream(&mut self, device: DeviceId, word: &str) -> StreamId {
-        let name = match device.index() {
+    pub(super) fn default_stream(&mut self, device: DeviceId, word: &'static str) -> StreamId {
+        if let Some(stream) = self.default_streams.get(&(device, word)) {
+            return *stream;
+        }
+        let kind = if word == "legacy" { StreamKind::Legacy } else { StreamKind::PerThread };
+        let stream = self.setup.streams.push(StreamSetup { device, kind });
+        self.default_streams.insert((device, word), stream);
+        self.names.streams.push(match device.index() {
             0 => word.to_owned(),
             _ => format!("{}.{word}", self.names.devices[device]),
-        };
-        let kind = if word == "legacy" { StreamKind::Legacy } else { StreamKind::PerThread };
-        let setup = StreamSetup { device, kind };
-        if let Some(at) = self.setup.streams.iter().position(|stream| *stream == setup) {
-            return StreamId::from_usize(at);
-        }
-        self.names.streams.push(name);
-        self.setup.streams.push(setup)
+        });
+        stream
     }
 
     pub(super) fn declare_events(&mut self, events: &[ast::Declared]) {

@@ -74,9 +74,9 @@ impl<'c> Walk<'c> {
     fn new(checker: &'c Checker<'_>, bases: &[usize]) -> Self {
         let count = checker.names.buffers.len();
         let mut uncertain = vec![false; count];
-        for (at, buffer) in checker.buffers.iter().enumerate().filter(|(_, buffer)| buffer.uncertain) {
+        for (at, _) in checker.buffers.iter().enumerate().filter(|(_, buffer)| buffer.uncertain) {
             let end = bases.get(at + 1).copied().unwrap_or(count);
-            uncertain[bases[at]..end.min(bases[at] + buffer.last as usize + 1)].fill(true);
+            uncertain[bases[at]..end].fill(true);
         }
         Self {
             code: &checker.code,
@@ -112,7 +112,8 @@ impl<'c> Walk<'c> {
                         Instruction::Repeat { from, .. } => *from,
                         _ => 0,
                     };
-                    let last = if self.choosing.contains(start) { *to } else { (*to).min(from + 2) };
+                    let last =
+                        if self.choosing.contains(start) { *to } else { (*to).min(from.saturating_add(2)) };
                     if *value < i128::from(last) {
                         at = start + 1;
                     }

@@ -5,6 +5,9 @@ use crate::base::{DeviceId, EventId, KernelId, PoolId, SignalId, Span, StreamId,
 use crate::syntax::ast::{self, CallKind, Content, Item, Operation, Settings, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The streams that every device has.
+pub(super) const DEFAULT_STREAMS: [&str; 2] = ["legacy", "per_thread"];
+
 /// What kind of thing a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -75,6 +78,8 @@ pub(super) struct NameTable {
     perhaps: BTreeSet<String>,
     /// Words of broken lines: what happens to such a buffer is not known.
     touched: BTreeSet<String>,
+    /// Names that a line tried to declare again.
+    contested: BTreeSet<String>,
     /// Whether any line declares a device.
     pub(super) has_devices: bool,
     /// Whether any line is broken.
@@ -95,6 +100,10 @@ impl NameTable {
     /// Looks through a text for everything that it declares.
     pub(super) fn new(file: &ast::File, text: &str) -> Self {
         let mut table = Self::default();
+        for word in DEFAULT_STREAMS {
+            // A default stream gets its id where it is used; until then its name is taken.
+            table.bind(word, Binding { kind: Kind::Stream, meaning: None, span: None });
+        }
         table.survey(&file.items, text);
         table
     }
@@ -185,6 +194,11 @@ impl NameTable {
         self.touched.contains(name)
     }
 
+    /// Whether a declaration of the name is told to be a second one, so that it is not clear what a use means.
+    pub(super) fn is_contested(&self, name: &str) -> bool {
+        self.contested.contains(name)
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<&Binding> {
         self.bindings.get(name)
     }
@@ -201,6 +215,7 @@ impl NameTable {
     /// Gives a name its meaning; the binding that is in the way comes back.
     pub(super) fn bind(&mut self, name: &str, binding: Binding) -> Option<&Binding> {
         if self.bindings.contains_key(name) {
+            self.contested.insert(name.to_owned());
             return self.bindings.get(name);
         }
         self.bindings.insert(name.to_owned(), binding);
@@ -215,7 +230,6 @@ impl NameTable {
     /// The name of one of these kinds that a mistyped one was most likely meant to be.
     pub(super) fn nearest(&self, name: &str, wanted: &[Kind]) -> Option<&str> {
         let fits = self.bindings.iter().filter(|(_, binding)| wanted.contains(&binding.kind));
-        let defaults = ["legacy", "per_thread"].into_iter().filter(|_| wanted.contains(&Kind::Stream));
-        nearest(name, fits.map(|(name, _)| name.as_str()).chain(defaults))
+        nearest(name, fits.map(|(name, _)| name.as_str()))
     }
 }

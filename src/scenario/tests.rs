@@ -137,6 +137,11 @@ fn invalid_lines() {
             "repeat i in 0..3 {\n a: k(x)\n a: x = alloc 1B\n a: free x\n}",
             "8 used_before_allocation: `x` is used before it is allocated",
         ),
+        ("stream legacy", "7 duplicate_name: `legacy` is already the name of a stream"),
+        (
+            "a: legacy = alloc 1B\na: free legacy",
+            "7 duplicate_name: `legacy` is already the name of a stream",
+        ),
         ("a: k(y)", "7 unknown_name: nothing is called `y`"),
         (
             "a: x = alloc 1B\na: y = alloc 1B\nexpect y reuses x via growth",
@@ -163,6 +168,7 @@ fn no_mistake_follows_from_another() {
         "repeat i in 0..a {\n sync s[i]\n}",
         "repeat i into 0..3 {\n sync s[i]\n}",
         "event g[0]\nsync g[0]",
+        "a: e = alloc 1B\na: k(e)\na: free e",
         "x = alloc 1B\na: k(x)",
     ] {
         assert_eq!(
@@ -179,6 +185,12 @@ fn no_mistake_follows_from_another() {
 fn sizes_of_programs_follow_the_text() {
     let doubled: String = (1..100).map(|n| format!("let v{n} = v{} + v{}\n", n - 1, n - 1)).collect();
     assert_eq!(check(&format!("pool p\nlet v0 = p.used\n{doubled}")), Vec::<String>::new());
+    let sum = format!(
+        "let n = 1{}\npool p\nlet m = p.used{}\nexpect m == 0",
+        "+1".repeat(2000),
+        "+1B".repeat(1300)
+    );
+    assert_eq!(check(&sum), Vec::<String>::new());
     let (program, _) = crate::load(
         "stream s\nrepeat i in 0..1000000 {\n s: x = alloc 1MiB\n s: free x\n}\n",
         &Profile::default(),

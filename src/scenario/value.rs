@@ -32,7 +32,7 @@ impl Bounds {
         }
         let loops = self.loops | other.loops;
         if operator == Operator::Remainder {
-            let largest = other.low.unsigned_abs().max(other.high.unsigned_abs()) as i128 - 1;
+            let largest = other.low.saturating_abs().max(other.high.saturating_abs()) - 1;
             let is_below = self.low >= 0 && other.low > self.high;
             let (low, high) = if is_below { (self.low, self.high) } else { (0, largest) };
             let high = if self.low >= 0 { high.min(self.high) } else { high };

@@ -61,7 +61,7 @@ impl Blocks {
             }
             line::Content::Statement(statement) => {
                 let place = opens(&statement);
-                let item = Item { comment: line.comment, ..item(Content::Statement(statement)) };
+                let item = Item { comment: line.comment, ..item(Content::Statement(*statement)) };
                 match place {
                     Some(place) => self.open(item, place),
                     None => self.push(item),

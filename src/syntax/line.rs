@@ -30,7 +30,7 @@ pub(super) struct Line {
 pub(super) enum Content {
     Blank,
     Close,
-    Statement(Statement),
+    Statement(Box<Statement>),
     Settings(Vec<Setting>),
     /// The braces are those that it has in spite of its mistake.
     Broken(Outline),
@@ -115,7 +115,7 @@ pub(super) fn read(text: &str, start: u32, place: Place, diagnostics: &mut Vec<D
                 (content, setting) => *content = Content::Settings(vec![setting]),
             },
             rule if rule.is_fixed() => {}
-            _ => line.content = Content::Statement(tree.statement(node)),
+            _ => line.content = Content::Statement(Box::new(tree.statement(node))),
         }
     }
     if diagnostics.len() > mistakes_before {
