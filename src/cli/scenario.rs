@@ -148,13 +148,7 @@ impl Scenario {
         let snapshots = snapshots.finish();
         let compared = match &snapshots {
             None => Compared::None,
-            Some(text) => match self.place.compare(text)? {
-                Compared::Missing | Compared::Different(_) if settings.bless => {
-                    self.place.accept(text)?;
-                    Compared::Accepted
-                }
-                compared => compared,
-            },
+            Some(text) => self.place.compare(text, settings.bless)?,
         };
         let failures = crate::report::failures(program, &verdict, &compared);
         Ok((Outcome { verdict, compared, snapshots, report: String::new(), failures }, ending))

@@ -4,12 +4,11 @@
 
 use super::outside::{self, Complaint};
 use crate::report::Compared;
+use similar::{ChangeTag, TextDiff};
 use std::path::{Path, PathBuf};
 
 /// So many lines of a difference are shown.
 const DIFFERENCE_MAX: usize = 24;
-/// Lines of a snapshot above which differences are looked for in the middle part as a whole.
-const EXACT_MAX: usize = 1_500;
 
 /// The places that belong to a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,27 +39,27 @@ impl Place {
         }
     }
 
-    /// How a text compares with the accepted one.
+    /// How a text compares with the accepted one. With `bless`, one that differs becomes the accepted one.
     ///
     /// # Errors
     ///
-    /// A snapshot file that is there and cannot be read.
-    pub fn compare(&self, text: &str) -> Result<Compared, Complaint> {
-        let Some(file) = outside::read_if_there(&self.file)? else { return Ok(Compared::Missing) };
-        let accepted = normal(contents(&file));
+    /// A snapshot file that is there and cannot be read, or one that cannot be written.
+    pub fn compare(&self, text: &str, bless: bool) -> Result<Compared, Complaint> {
         let text = normal(text);
-        if accepted == text {
+        let file = outside::read_if_there(&self.file)?;
+        let accepted = file.as_deref().map(|file| normal(contents(file)));
+        if accepted.as_ref() == Some(&text) {
             return Ok(Compared::Equal);
         }
-        Ok(Compared::Different(differences(&accepted, &text)))
+        let changes = accepted.as_ref().map(|accepted| differences(accepted, &text));
+        if bless {
+            self.accept(&text)?;
+            return Ok(Compared::Accepted(changes.unwrap_or_default()));
+        }
+        Ok(changes.map_or(Compared::Missing, Compared::Different))
     }
 
-    /// Makes a text the accepted one.
-    ///
-    /// # Errors
-    ///
-    /// A file that cannot be written.
-    pub fn accept(&self, text: &str) -> Result<(), Complaint> {
+    fn accept(&self, text: &str) -> Result<(), Complaint> {
         let header = format!("---\nsource: tests/scenarios.rs\ninput_file: {}\n---\n", scalar(&self.name));
         outside::write(&self.file, &format!("{header}{}\n", normal(text)))
     }
@@ -97,51 +96,14 @@ fn normal(text: &str) -> String {
 
 /// The lines that differ, with a sign before each.
 fn differences(old: &str, new: &str) -> Vec<String> {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let before = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let (old, new) = (&old[before..], &new[before..]);
-    let after = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
-    let (old, new) = (&old[..old.len() - after], &new[..new.len() - after]);
-    let mut lines = Vec::new();
-    if old.len().max(new.len()) > EXACT_MAX {
-        lines.extend(old.iter().map(|line| format!("- {line}")));
-        lines.extend(new.iter().map(|line| format!("+ {line}")));
-    } else {
-        signs(old, new, &mut lines);
-    }
+    let diff = TextDiff::from_lines(old, new);
+    let changes = diff.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal);
+    let mut lines: Vec<String> =
+        changes.map(|change| format!("{} {}", change.tag(), change.value().trim_end_matches('\n'))).collect();
     let rest = lines.len().saturating_sub(DIFFERENCE_MAX);
     lines.truncate(DIFFERENCE_MAX);
     lines.extend((rest > 0).then(|| format!("    .. and {rest} more lines")));
     lines
-}
-
-/// The shortest script of removed and added lines: by the lengths of the longest common rests.
-fn signs(old: &[&str], new: &[&str], lines: &mut Vec<String>) {
-    let columns = new.len() + 1;
-    let mut common = vec![0u32; (old.len() + 1) * columns];
-    for i in (0..old.len()).rev() {
-        for j in (0..new.len()).rev() {
-            common[i * columns + j] = if old[i] == new[j] {
-                common[(i + 1) * columns + j + 1] + 1
-            } else {
-                common[(i + 1) * columns + j].max(common[i * columns + j + 1])
-            };
-        }
-    }
-    let (mut i, mut j) = (0, 0);
-    while i < old.len() || j < new.len() {
-        let remove =
-            j == new.len() || (i < old.len() && common[(i + 1) * columns + j] >= common[i * columns + j + 1]);
-        if i < old.len() && j < new.len() && old[i] == new[j] {
-            (i, j) = (i + 1, j + 1);
-        } else if remove {
-            lines.push(format!("- {}", old[i]));
-            i += 1;
-        } else {
-            lines.push(format!("+ {}", new[j]));
-            j += 1;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -114,11 +114,7 @@ impl Test {
     }
 
     fn tested_rejection(&self, scenario: &Scenario, said: &str, count: usize) -> Result<Tested, Complaint> {
-        let mut compared = scenario.place.compare(said)?;
-        if self.bless && compared.fails() {
-            scenario.place.accept(said)?;
-            compared = Compared::Accepted;
-        }
+        let compared = scenario.place.compare(said, self.bless)?;
         let words = format!("as it should be: {count} {}", if count == 1 { "mistake" } else { "mistakes" });
         let mut details = Vec::new();
         self.describe(scenario, &compared, &mut details);
@@ -154,7 +150,10 @@ impl Test {
         let accept = format!("accept it with: millpond test --bless {}", scenario.path.display());
         match compared {
             Compared::None | Compared::Equal => {}
-            Compared::Accepted => details.push(format!("wrote {file}")),
+            Compared::Accepted(lines) => {
+                details.push(format!("wrote {file}"));
+                details.extend(lines.iter().map(|line| format!("  {line}")));
+            }
             Compared::Missing => details.extend([format!("there is no {file}"), accept]),
             Compared::Different(lines) => {
                 details.push(format!("{file} differs: - accepted, + now"));

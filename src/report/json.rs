@@ -557,7 +557,7 @@ fn ending<'a>(book: &Book<'a>, end: Nanos, verdict: &'a Verdict, compared: &Comp
             Compared::Equal => "equal",
             Compared::Missing => "missing",
             Compared::Different(_) => "different",
-            Compared::Accepted => "accepted",
+            Compared::Accepted(_) => "accepted",
         },
         expectations: expectations.collect(),
         failed: failed.collect(),

@@ -251,13 +251,34 @@ impl Operator {
         if divides && right == 0 {
             return Err(Broken::DivisionByZero);
         }
+        // Rust rounds a quotient towards zero.
+        let is_negative = (left < 0) != (right < 0);
+        let below =
+            i128::from(divides && is_negative && left.checked_rem(right).is_some_and(|rest| rest != 0));
         let value = match self {
             Operator::Add => left.checked_add(right),
             Operator::Subtract => left.checked_sub(right),
             Operator::Multiply => left.checked_mul(right),
-            Operator::Divide => left.checked_div_euclid(right),
-            Operator::Remainder => left.checked_rem_euclid(right),
+            Operator::Divide => left.checked_div(right).map(|quotient| quotient - below),
+            Operator::Remainder => left.checked_rem(right).map(|rest| rest + below * right),
         };
         value.ok_or(Broken::Overflow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotients_are_rounded_down() {
+        let cases = [(7, 2, 3, 1), (-7, 2, -4, 1), (7, -2, -4, -1), (-7, -2, 3, -1), (6, -2, -3, 0)];
+        for (left, right, quotient, remainder) in cases {
+            assert_eq!(Operator::Divide.apply(left, right), Ok(quotient));
+            assert_eq!(Operator::Remainder.apply(left, right), Ok(remainder));
+        }
+        assert_eq!(Operator::Divide.apply(1, 0), Err(Broken::DivisionByZero));
+        assert_eq!(Operator::Divide.apply(i128::MIN, -1), Err(Broken::Overflow));
+        assert_eq!(Operator::Multiply.apply(i128::MAX, 2), Err(Broken::Overflow));
     }
 }

@@ -121,10 +121,13 @@ impl Failures {
 
     fn deadlock(&self, book: &Book<'_>, verdict: &Verdict) -> Vec<String> {
         let Some(cycle) = &verdict.deadlock else { return Vec::new() };
-        let mut lines = vec![
-            String::new(),
-            "error[deadlock]: each waits for the next, the last for the first".to_owned(),
-        ];
+        // Without a blocked host there is no cycle, only a signal that nobody is left to give.
+        let is_cycle = cycle.iter().any(|waiter| matches!(waiter, Waiter::Host(_)));
+        let what = match is_cycle {
+            true => "each waits for the next, the last for the first",
+            false => "the program has ended, and nobody is left to give the signal",
+        };
+        let mut lines = vec![String::new(), format!("error[deadlock]: {what}")];
         for waiter in cycle.iter().take(12) {
             lines.push(match waiter {
                 Waiter::Host(host) => match self.hosts.get(host) {

@@ -38,8 +38,8 @@ pub enum Compared {
     Missing,
     /// They differ; a few lines that show where.
     Different(Vec<String>),
-    /// The file was rewritten.
-    Accepted,
+    /// The file was rewritten; a few lines that show what changed.
+    Accepted(Vec<String>),
 }
 
 impl Compared {
@@ -54,7 +54,7 @@ impl Compared {
             Compared::Equal => "equal",
             Compared::Missing => "no accepted snapshot",
             Compared::Different(_) => "differs",
-            Compared::Accepted => "accepted",
+            Compared::Accepted(_) => "accepted",
         }
     }
 }

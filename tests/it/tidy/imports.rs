@@ -44,6 +44,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("serde", &["report", "profile", "explore::schedule"]),
     ("serde_json", &["report", "profile", "explore::schedule"]),
     ("smallvec", &["trace", "model", "scenario", "engine"]),
+    ("similar", &["cli"]),
     ("terminal_size", &["cli"]),
 ];
 
