@@ -32,10 +32,14 @@ impl Bounds {
         }
         let loops = self.loops | other.loops;
         if operator == Operator::Remainder {
-            let largest = other.low.saturating_abs().max(other.high.saturating_abs()) - 1;
+            // A remainder has the sign of the divisor and is smaller than it.
             let is_below = self.low >= 0 && other.low > self.high;
-            let (low, high) = if is_below { (self.low, self.high) } else { (0, largest) };
-            let high = if self.low >= 0 { high.min(self.high) } else { high };
+            let (low, high) = match other.low > 0 {
+                true if is_below => (self.low, self.high),
+                true if self.low >= 0 => (0, self.high.min(other.high - 1)),
+                true => (0, other.high - 1),
+                false => (other.low + 1, 0),
+            };
             return Ok(Self { low, high, loops });
         }
         let mut bounds: Option<Self> = None;
