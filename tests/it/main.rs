@@ -6,6 +6,8 @@ mod loops;
 mod machine;
 mod naive;
 mod order;
+#[cfg(feature = "cli")]
+mod readme;
 mod tidy;
 
 /// How many rounds a randomised test makes: a small budget by default, fifty times as many with `MILLPOND_FULL=1`.
