@@ -42,7 +42,7 @@ impl Checker<'_> {
         for (setting, name) in self.settings(&device.settings, "device", &["memory"]) {
             let expression = self.setting_value(setting, "a size such as `80GiB`");
             if name == "memory" {
-                memory = expression.and_then(|value| self.positive_size(value));
+                memory = expression.and_then(|value| self.memory_size(value));
             }
         }
         if self.table.get(&device.name.text).is_some() {
@@ -298,14 +298,17 @@ impl Checker<'_> {
         self.bind(&declared.name, Kind::Value, value.map(Meaning::Value));
     }
 
-    fn positive_size(&mut self, value: &ast::Expression) -> Option<Bytes> {
+    fn memory_size(&mut self, value: &ast::Expression) -> Option<Bytes> {
         let size = self.constant_size(value)?;
-        if size == Bytes::ZERO {
-            let label = "expected at least 1B";
-            self.error(codes::VALUE_OUT_OF_RANGE, "a device has some memory", value.span, label);
-            return None;
-        }
-        Some(size)
+        let (message, label) = match size {
+            Bytes::ZERO => ("a device has some memory", "expected at least 1B".to_owned()),
+            size if size > DeviceSetup::MEMORY_MAX => {
+                ("no device has so much memory", format!("expected at most {}", DeviceSetup::MEMORY_MAX))
+            }
+            size => return Some(size),
+        };
+        self.error(codes::VALUE_OUT_OF_RANGE, message, value.span, &label);
+        None
     }
 
     pub(super) fn constant_size(&mut self, value: &ast::Expression) -> Option<Bytes> {

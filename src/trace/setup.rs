@@ -28,6 +28,11 @@ pub struct DeviceSetup {
     pub memory: Bytes,
 }
 
+impl DeviceSetup {
+    /// A device has at most so much memory, 64 PiB: then addresses never run out before memory does.
+    pub const MEMORY_MAX: Bytes = Bytes(1 << 56);
+}
+
 /// A memory pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSetup {

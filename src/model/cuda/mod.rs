@@ -16,7 +16,7 @@ mod tiles;
 use super::{Allocator, Known, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, mix, reuse_on_clone};
 use crate::trace::{
-    Account, AllocId, Attribute, Block, BlockState, Decision, Failure, Policy, PoolPicture, PoolState, Range,
+    Account, AllocId, Attribute, Block, BlockState, Decision, DeviceSetup, Failure, Policy, PoolPicture, PoolState, Range,
     Refusals, Remap, Rules, Setup, Ticket,
 };
 use address::AddressSpace;
@@ -38,9 +38,6 @@ pub struct Cuda {
     vacant: Vec<u32>,
     serial: u32,
 }
-
-/// A device has at most so much memory, 64 PiB; so addresses never run out before memory does.
-const MEMORY_MAX: u64 = 1 << 56;
 
 /// A device's physical memory.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +73,7 @@ impl Cuda {
             devices: setup
                 .devices
                 .iter()
-                .map(|d| Device { memory: d.memory.0.min(MEMORY_MAX), reserved: 0 })
+                .map(|d| Device { memory: d.memory.min(DeviceSetup::MEMORY_MAX).0, reserved: 0 })
                 .collect(),
             pools: setup.pools.iter().map(pool).collect(),
             addresses: AddressSpace::new(setup.rules.growth.0),
