@@ -1,7 +1,7 @@
 //! The command line from outside: exit statuses, files, pipes, and what is said about mistakes.
 
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -95,6 +95,60 @@ fn the_status_says_what_came_of_it() {
         let output = folder.millpond(arguments);
         assert_eq!(status(&output), expected, "{arguments:?}\n{}{}", out(&output), err(&output));
     }
+}
+
+#[test]
+fn fmt_writes_what_differs_and_nothing_else() {
+    let folder = Folder::new("fmt");
+    folder.file("scenarios/plain.scn", HOLDS);
+    let odd = folder.file("scenarios/odd.scn", "stream s\r\ns:x=alloc 1MiB\n\n\n  s: free x #done");
+    let mistakes = folder.file("scenarios/mistakes.scn", MISTAKES);
+    folder.file("scenarios/invalid/odd.scn", "sync   device\n");
+    let formatted = "stream s\ns: x = alloc 1MiB\n\ns: free x  #done\n";
+
+    let checked = folder.millpond(&["fmt", "--check", "scenarios/odd.scn", "scenarios/plain.scn"]);
+    let said = out(&checked);
+    assert_eq!(status(&checked), 1);
+    assert!(said.starts_with("scenarios/odd.scn: - is, + should be\n"), "{said}");
+    assert!(said.contains("     2 - s:x=alloc 1MiB\n") && said.contains("+ s: x = alloc 1MiB\n"), "{said}");
+    assert!(
+        said.ends_with("1 file differs, mended by: millpond fmt scenarios/odd.scn scenarios/plain.scn\n"),
+        "{said}"
+    );
+
+    let output = folder.millpond(&["fmt", "scenarios"]);
+    assert_eq!(status(&output), 2, "one has mistakes");
+    assert!(err(&output).contains("scenarios/mistakes.scn:2:8"), "{}", err(&output));
+    assert_eq!(out(&output), "wrote scenarios/odd.scn\n1 of 3 changed\n");
+    assert_eq!(fs::read_to_string(odd).expect("still there"), formatted);
+    assert_eq!(fs::read_to_string(mistakes).expect("still there"), MISTAKES);
+    let left = fs::read_dir(folder.0.join("scenarios")).expect("the folder is there").count();
+    assert_eq!(left, 4, "nothing else is left behind");
+
+    let again = folder.millpond(&["fmt", "--check", "scenarios/odd.scn"]);
+    assert_eq!((status(&again), out(&again)), (0, String::new()));
+    assert_eq!(status(&folder.millpond(&["fmt", "--check", "scenarios/invalid/odd.scn"])), 1, "it is named");
+}
+
+#[test]
+fn a_dash_is_standard_input() {
+    let folder = Folder::new("dash");
+    let run = |arguments: &[&str], text: &str| {
+        let mut command = folder.command(arguments);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("millpond starts");
+        child.stdin.take().expect("it is a pipe").write_all(text.as_bytes()).expect("it reads");
+        child.wait_with_output().expect("millpond ends")
+    };
+    let formatted = run(&["fmt", "-"], "stream   s");
+    assert_eq!((status(&formatted), out(&formatted).as_str()), (0, "stream s\n"));
+    assert_eq!(status(&run(&["fmt", "--check", "-"], "stream   s")), 1);
+    assert_eq!(status(&run(&["fmt", "-"], MISTAKES)), 2);
+    assert_eq!(out(&run(&["check", "-"], HOLDS)), "<stdin>: no mistakes\n");
+    assert!(err(&run(&["check", "-"], MISTAKES)).contains("--> <stdin>:2:8"));
+    let held = run(&["run", "-"], &format!("{HOLDS}snapshot\n"));
+    assert_eq!(status(&held), 0, "there is no accepted snapshot to compare with: {}", out(&held));
+    assert_eq!(status(&run(&["run", "-"], FAILS)), 1);
 }
 
 #[test]
