@@ -49,5 +49,8 @@ fn the_readme_shows_what_is_printed() {
         fs::write(&path, &new).expect("README.md can be written");
         return;
     }
-    assert!(old == new, "README.md is behind; MILLPOND_BLESS=1 cargo test readme rewrites its blocks:\n{new}");
+    assert!(
+        old == new,
+        "README.md is behind; MILLPOND_BLESS=1 cargo test readme rewrites its blocks:\n{new}"
+    );
 }

@@ -16,8 +16,8 @@ mod tiles;
 use super::{Allocator, Known, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, mix, reuse_on_clone};
 use crate::trace::{
-    Account, AllocId, Attribute, Block, BlockState, Decision, DeviceSetup, Failure, Policy, PoolPicture, PoolState, Range,
-    Refusals, Remap, Rules, Setup, Ticket,
+    Account, AllocId, Attribute, Block, BlockState, Decision, DeviceSetup, Failure, Policy, PoolPicture,
+    PoolState, Range, Refusals, Remap, Rules, Setup, Ticket,
 };
 use address::AddressSpace;
 use chunks::Span;
