@@ -39,6 +39,18 @@ impl Draws {
     }
 }
 
+impl Draws {
+    /// A number near `mean`, by a bell curve with this standard deviation: the sum of twelve uniform draws, so in integers
+    /// alone, and never more than six deviations away; below 0 it is 0.
+    pub fn normal(&mut self, mean: u64, deviation: u64) -> u64 {
+        // Twelve numbers below 2^32 have the mean 6 * 2^32 and, all but exactly, the deviation 2^32.
+        let halves = |word: u64| i128::from(word >> 32) + i128::from(word & u64::from(u32::MAX));
+        let sum: i128 = (0..6).map(|_| halves(self.0.next_u64())).sum();
+        let offset = (sum - (6 << 32)) * i128::from(deviation) >> 32;
+        (i128::from(mean) + offset).clamp(0, i128::from(u64::MAX)) as u64
+    }
+}
+
 /// A 64-bit hash of parts of text that never changes (FNV-1a, with a mark between the parts).
 pub fn stable_hash(parts: &[&str]) -> u64 {
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0xff]));
@@ -71,6 +83,19 @@ mod tests {
         assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
         assert_eq!(draws.between(3, 3), 3);
         draws.between(0, u64::MAX);
+    }
+
+    #[test]
+    fn a_bell_curve_has_its_mean_and_its_deviation() {
+        let mut draws = Draws::new(3, 0);
+        let values: Vec<i64> = (0..20_000).map(|_| draws.normal(10_000, 1_000) as i64).collect();
+        let mean = values.iter().sum::<i64>() / 20_000;
+        let variance = values.iter().map(|value| (value - 10_000).pow(2)).sum::<i64>() / 20_000;
+        assert!((9_970..=10_030).contains(&mean), "{mean}");
+        assert!((970_000..=1_030_000).contains(&variance), "{variance}");
+        let within = values.iter().filter(|value| (*value - 10_000).abs() <= 1_000).count();
+        assert!((13_400..=13_900).contains(&within), "68.3% lie within one deviation: {within}");
+        assert!((0..1_000).all(|_| draws.normal(5, 1_000) <= 6_005));
     }
 
     #[test]

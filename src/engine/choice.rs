@@ -45,13 +45,15 @@ impl Chooser for Seeded {
     }
 
     fn duration(&mut self, stmt: StmtId, law: &Law) -> Nanos {
+        if let Law::Constant(duration) = *law {
+            return duration;
+        }
+        let draws =
+            self.draws[stmt].get_or_insert_with(|| Box::new(Draws::new(self.seed, self.streams[stmt])));
         match *law {
             Law::Constant(duration) => duration,
-            Law::Uniform { low, high } => {
-                let draws = self.draws[stmt]
-                    .get_or_insert_with(|| Box::new(Draws::new(self.seed, self.streams[stmt])));
-                Nanos(draws.between(low.0, high.0))
-            }
+            Law::Uniform { low, high } => Nanos(draws.between(low.0, high.0)),
+            Law::Normal { mean, deviation } => Nanos(draws.normal(mean.0, deviation.0)),
         }
     }
 }

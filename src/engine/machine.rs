@@ -125,8 +125,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if self.hosts[host].blocked.is_none() {
             self.emit(caller, None, Kind::Call(call));
         }
-        if let Call::Sync(target) = call {
-            return self.synchronise(caller, *target);
+        match call {
+            Call::Sync(target) => return self.synchronise(caller, *target),
+            Call::Poll(target) => return self.poll(caller, *target),
+            _ => {}
         }
         let result = self.perform(caller, call);
         if let Err(failure) = result {
@@ -204,7 +206,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 }
                 Ok(Reply::Done)
             }
-            Call::Sleep(_) | Call::Sync(_) => Ok(Reply::Done),
+            Call::Query(target) => self.query(caller, *target),
+            Call::Sleep(_) | Call::Sync(_) | Call::Poll(_) => Ok(Reply::Done),
         }
     }
 
@@ -255,6 +258,27 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     }
 
     fn synchronise(&mut self, caller: Caller, target: Target) -> Poll<Result<Reply, Failure>> {
+        if !self.has_awaited(caller, target) {
+            return Poll::Pending;
+        }
+        self.order.observe(caller.host, &self.hosts[caller.host].target);
+        let releases = self.releases(target);
+        self.settle(caller, releases);
+        Poll::Ready(Ok(Reply::Done))
+    }
+
+    /// Polling sees what it waits for, but proves nothing to the allocator (CUDA Programming Guide 4.3.4.5 speaks of
+    /// synchronisation alone).
+    fn poll(&mut self, caller: Caller, target: Target) -> Poll<Result<Reply, Failure>> {
+        if !self.has_awaited(caller, target) {
+            return Poll::Pending;
+        }
+        self.see(caller);
+        Poll::Ready(Ok(Reply::Done))
+    }
+
+    /// Whether everything that the call waits for is complete; else the host is blocked until it is.
+    fn has_awaited(&mut self, caller: Caller, target: Target) -> bool {
         let host = &mut self.hosts[caller.host];
         let has_blocked = host.blocked.is_some();
         if !has_blocked {
@@ -262,17 +286,36 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         if !self.order.is_complete(&host.target) {
             host.blocked = Some(caller.stmt);
-            return Poll::Pending;
+            return false;
         }
         host.blocked = None;
         if has_blocked {
             host.now = host.now.max(self.progress.now());
         }
         host.now = host.now.after(self.costs.call);
-        self.order.observe(caller.host, &host.target);
-        let releases = self.releases(target);
-        self.settle(caller, releases);
-        Poll::Ready(Ok(Reply::Done))
+        true
+    }
+
+    /// Asks once. Progress at this very time is not visible yet, as for every call.
+    fn query(&mut self, caller: Caller, target: Target) -> Result<Reply, Failure> {
+        let host = &mut self.hosts[caller.host];
+        self.order.target(target, &mut host.target);
+        let visible =
+            self.progress.done().iter().zip(self.order.observed()).map(|(done, seen)| done.max(seen));
+        if host.target.iter().zip(visible).any(|(asked, done)| asked > done) {
+            return Err(Failure::NotReady);
+        }
+        self.see(caller);
+        Ok(Reply::Done)
+    }
+
+    fn see(&mut self, caller: Caller) {
+        let Caller { host, stmt } = caller;
+        let Host { target: seen, now, .. } = &self.hosts[host];
+        self.order.see(host, seen);
+        if self.sink.wants(Detail::Events) {
+            self.sink.event(&Event { at: *now, host, stmt, ticket: None, kind: Kind::Seen { seen } });
+        }
     }
 
     /// The device whose pools a synchronise makes give memory back.

@@ -278,12 +278,16 @@ impl Order {
         self.events[event.index()].at.map(|ticket| ticket.stream)
     }
 
-    /// A host synchronise has returned: everything in the cut is complete, observed, and ordered before what this host
-    /// submits from now on.
-    pub fn observe(&mut self, host: HostId, cut: &Cut) {
+    /// The host has seen that everything in the cut is complete: it is ordered before what this host submits from now on.
+    pub fn see(&mut self, host: HostId, cut: &Cut) {
         if join(&mut self.hosts[host.index()], cut) {
             self.host_versions[host.index()] += 1;
         }
+    }
+
+    /// A host synchronise has returned: everything in the cut is seen by this host, and observed.
+    pub fn observe(&mut self, host: HostId, cut: &Cut) {
+        self.see(host, cut);
         if join(&mut self.observed, cut) {
             self.history.forget_observed(&self.observed);
         }

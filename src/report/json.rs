@@ -143,6 +143,9 @@ enum Body<'a> {
         other_pools: u64,
         room: u64,
     },
+    Seen {
+        seen: &'a [u32],
+    },
     Synchronised {
         observed: &'a [u32],
     },
@@ -181,6 +184,8 @@ enum CallLine<'a> {
     Record { stream: &'a str, name: &'a str },
     Wait { stream: &'a str, name: &'a str },
     Sync { target: &'a str },
+    Query { target: &'a str },
+    Poll { target: &'a str },
     Sleep { nanos: u64 },
     Trim { pool: &'a str, keep: u64 },
     Set { pool: &'a str, attribute: &'static str, value: u64 },
@@ -316,6 +321,7 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             other_pools: account.other_pools.0,
             room: account.room.0,
         },
+        Kind::Seen { seen } => Body::Seen { seen },
         Kind::Synchronised { observed } => Body::Synchronised { observed },
         Kind::Released { pool, bytes } => Body::Released { pool: &names.pools[pool], bytes: bytes.0 },
         Kind::State { pool, state } => Body::State { pool: &names.pools[pool], state: state_line(state) },
@@ -329,6 +335,15 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
         Kind::Deadlock(cycle) => {
             Body::Deadlock { cycle: cycle.iter().map(|waiter| waiter_line(book, waiter)).collect() }
         }
+    }
+}
+
+fn target_name<'a>(book: &Book<'a>, target: &Target) -> &'a str {
+    let names = &book.program.names;
+    match target {
+        Target::Stream(stream) => book.stream(*stream),
+        Target::Event(event) => &names.events[*event],
+        Target::Device(device) => &names.devices[*device],
     }
 }
 
@@ -357,13 +372,9 @@ fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Wait { stream, event } => {
             CallLine::Wait { stream: book.stream(*stream), name: &names.events[*event] }
         }
-        Call::Sync(target) => CallLine::Sync {
-            target: match target {
-                Target::Stream(stream) => book.stream(*stream),
-                Target::Event(event) => &names.events[*event],
-                Target::Device(device) => &names.devices[*device],
-            },
-        },
+        Call::Sync(target) => CallLine::Sync { target: target_name(book, target) },
+        Call::Query(target) => CallLine::Query { target: target_name(book, target) },
+        Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
         Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
         Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
         Call::Set { pool, attribute, value } => CallLine::Set {

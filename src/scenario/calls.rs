@@ -19,6 +19,8 @@ impl Checker<'_> {
         let action = match &call.kind {
             CallKind::Queued { stream, operation } => self.queued(stmt, stream, operation),
             CallKind::Sync(target) => self.sync(target.as_ref()).map(Action::Sync),
+            CallKind::Query(path) => self.queried(path).map(Action::Query),
+            CallKind::Poll(path) => self.queried(path).map(Action::Poll),
             CallKind::Sleep(duration) => self.runtime_value(duration, Unit::Nanos).map(Action::Sleep),
             CallKind::Trim { pool, keep } => {
                 let (pool, keep) = (self.pool(pool), self.runtime_value(keep, Unit::Bytes));
@@ -163,12 +165,20 @@ impl Checker<'_> {
 
     fn sync(&mut self, target: Option<&Path>) -> Option<SyncTarget> {
         let Some(path) = target else { return Some(SyncTarget::Device(DeviceId::from_usize(0))) };
+        self.waited(path, &[Kind::Stream, Kind::Event, Kind::Device])
+    }
+
+    /// CUDA asks streams and events whether they are done, but no device.
+    fn queried(&mut self, path: &Path) -> Option<SyncTarget> {
+        self.waited(path, &[Kind::Stream, Kind::Event])
+    }
+
+    fn waited(&mut self, path: &Path, kinds: &[Kind]) -> Option<SyncTarget> {
         let [segment] = path.segments.as_slice() else { return self.stream(path).map(SyncTarget::Stream) };
-        let kinds = [Kind::Stream, Kind::Event, Kind::Device];
         if default_stream_word(&segment.name.text).is_some() {
             return self.stream(path).map(SyncTarget::Stream);
         }
-        match self.resolve(&segment.name, &kinds)? {
+        match self.resolve(&segment.name, kinds)? {
             Meaning::Stream(row) => self.element(row, segment).map(SyncTarget::Stream),
             Meaning::Event(row) => self.element(row, segment).map(SyncTarget::Event),
             Meaning::Device(device) => Some(SyncTarget::Device(device)),

@@ -2,9 +2,9 @@
 //!
 //! The engine and the hardware backend walk programs with it. It must not know how a call is carried out.
 
-use super::{Action, Chosen, Formula, Instruction, Operator, Program, Register};
+use super::{Action, Chosen, Formula, Instruction, Operator, Program, Register, SyncTarget};
 use crate::base::{BufferId, Bytes, Idx, Nanos, StmtId, reuse_on_clone};
-use crate::trace::{Call, Failure, Figure, Operands, Placement, Reply, Use};
+use crate::trace::{Call, Failure, Figure, Operands, Placement, Reply, Target, Use};
 use std::fmt;
 
 /// What comes next.
@@ -180,9 +180,9 @@ impl Cursor {
             Action::Wait { stream, event } => {
                 Call::Wait { stream: self.chosen(stream)?, event: self.chosen(event)? }
             }
-            Action::Sync(target) => {
-                Call::Sync(target.resolve(|stream| self.chosen(stream), |event| self.chosen(event))?)
-            }
+            Action::Sync(target) => Call::Sync(self.target(target)?),
+            Action::Query(target) => Call::Query(self.target(target)?),
+            Action::Poll(target) => Call::Poll(self.target(target)?),
             Action::Sleep(duration) => Call::Sleep(Nanos(self.natural(duration)?)),
             Action::Trim { pool, keep } => Call::Trim { pool: *pool, keep: Bytes(self.natural(keep)?) },
             Action::Set { pool, attribute, value } => {
@@ -201,6 +201,10 @@ impl Cursor {
             }
             Action::Snapshot(snapshot) => Call::Snapshot(*snapshot),
         })
+    }
+
+    fn target(&self, target: &SyncTarget) -> Result<Target, Broken> {
+        target.resolve(|stream| self.chosen(stream), |event| self.chosen(event))
     }
 
     fn read(&mut self, pool: crate::base::PoolId, figure: Figure, register: Register) -> Call {

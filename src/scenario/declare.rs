@@ -272,6 +272,11 @@ impl Checker<'_> {
         let (low, high) = match law {
             ast::Law::Constant(value) => return self.constant_duration(value).map(Law::Constant),
             ast::Law::Range(low, high) | ast::Law::Uniform(low, high) => (low, high),
+            ast::Law::Normal(mean, deviation) => {
+                let (mean, deviation) = (self.constant_duration(mean), self.constant_duration(deviation));
+                return Some(Law::Normal { mean: mean?, deviation: deviation? });
+            }
+            ast::Law::Around(middle, percent) => return self.around(middle, percent),
         };
         let span = low.span.to(high.span);
         let (low, high) = (self.constant_duration(low), self.constant_duration(high));
@@ -283,6 +288,19 @@ impl Checker<'_> {
             return None;
         }
         Some(Law::Uniform { low, high })
+    }
+
+    /// `10us +- 20%`: everything from 8us to 12us.
+    fn around(&mut self, middle: &ast::Expression, percent: &ast::Name) -> Option<Law> {
+        let duration = self.constant_duration(middle)?;
+        let part = percent.text.trim_end_matches('%').parse::<u64>().ok().filter(|part| *part <= 100);
+        let Some(part) = part else {
+            let label = "expected at most `100%`";
+            self.error(codes::VALUE_OUT_OF_RANGE, "a duration cannot be negative", percent.span, label);
+            return None;
+        };
+        let offset = (u128::from(duration.0) * u128::from(part) / 100) as u64;
+        Some(Law::Uniform { low: Nanos(duration.0 - offset), high: Nanos(duration.0.saturating_add(offset)) })
     }
 
     pub(super) fn declare_value(&mut self, span: Span, declared: &ast::Let) {

@@ -167,6 +167,10 @@ pub enum Action {
     },
     /// `sync S`, `sync E`, `sync gpu0`
     Sync(SyncTarget),
+    /// `query S`
+    Query(SyncTarget),
+    /// `poll S until done`
+    Poll(SyncTarget),
     /// `sleep D`
     Sleep(Formula),
     /// `trim P to SIZE`

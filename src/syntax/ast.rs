@@ -240,6 +240,10 @@ pub enum Law {
     Range(Expression, Expression),
     /// `uniform(5us, 20us)`
     Uniform(Expression, Expression),
+    /// `normal(10us, 2us)`: mean and standard deviation.
+    Normal(Expression, Expression),
+    /// `10us +- 20%`
+    Around(Expression, Name),
 }
 
 /// A named value.
@@ -294,6 +298,10 @@ pub enum CallKind {
     },
     /// `sync S`; `None` is `sync device`.
     Sync(Option<Path>),
+    /// `query S`
+    Query(Path),
+    /// `poll S until done`
+    Poll(Path),
     /// `sleep 1ms`
     Sleep(Expression),
     /// `trim p to 0B`

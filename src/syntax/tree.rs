@@ -167,8 +167,14 @@ impl Tree<'_> {
             let low = self.expression(next(&mut bounds));
             return Law::Uniform(low, self.expression(next(&mut bounds)));
         }
+        if first.as_rule() == Rule::normal {
+            let mut shape = parts(first);
+            let mean = self.expression(next(&mut shape));
+            return Law::Normal(mean, self.expression(next(&mut shape)));
+        }
         let first = self.expression(first);
         match law.next() {
+            Some(percent) if percent.as_rule() == Rule::percent => Law::Around(first, self.name(percent)),
             Some(high) => Law::Range(first, self.expression(high)),
             None => Law::Constant(first),
         }
@@ -185,6 +191,8 @@ impl Tree<'_> {
                 operation: self.operation(next(&mut parts)),
             },
             Rule::sync => CallKind::Sync(parts.next().map(|path| self.path(path))),
+            Rule::query => CallKind::Query(self.path(next(&mut parts))),
+            Rule::poll => CallKind::Poll(self.path(next(&mut parts))),
             Rule::sleep => CallKind::Sleep(self.expression(next(&mut parts))),
             Rule::trim => {
                 CallKind::Trim { pool: self.path(next(&mut parts)), keep: self.expression(next(&mut parts)) }

@@ -53,6 +53,11 @@ pub enum Call {
     },
     /// `cudaStreamSynchronize`, `cudaEventSynchronize`, `cudaDeviceSynchronize`.
     Sync(Target),
+    /// `cudaStreamQuery`, `cudaEventQuery`: fails with [`Failure::NotReady`] unless all of it has completed. Where it
+    /// succeeds, the host's later submissions are ordered after it; the allocator learns nothing.
+    Query(Target),
+    /// Asks again and again until the query succeeds.
+    Poll(Target),
     /// The host does something else for a while.
     Sleep(Nanos),
     /// `cudaMemPoolTrimTo`.
@@ -122,6 +127,13 @@ pub enum Law {
         low: Nanos,
         /// The longest.
         high: Nanos,
+    },
+    /// A bell curve of whole nanoseconds, cut off at zero and at six deviations.
+    Normal {
+        /// The mean.
+        mean: Nanos,
+        /// The standard deviation.
+        deviation: Nanos,
     },
 }
 
@@ -295,17 +307,20 @@ pub enum Failure {
     OutOfMemory,
     /// `cudaErrorInvalidValue`
     InvalidValue,
+    /// `cudaErrorNotReady`
+    NotReady,
 }
 
 impl Failure {
     /// Every failure.
-    pub const ALL: [Failure; 2] = [Failure::OutOfMemory, Failure::InvalidValue];
+    pub const ALL: [Failure; 3] = [Failure::OutOfMemory, Failure::InvalidValue, Failure::NotReady];
 
     /// The word of the language and of every report.
     pub const fn name(self) -> &'static str {
         match self {
             Failure::OutOfMemory => "out_of_memory",
             Failure::InvalidValue => "invalid_value",
+            Failure::NotReady => "not_ready",
         }
     }
 }

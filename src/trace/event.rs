@@ -56,6 +56,11 @@ pub enum Kind<'a> {
         /// What the host has observed by now.
         observed: &'a Cut,
     },
+    /// A query or a poll found complete what it asked for: it is ordered before what this host submits from now on.
+    Seen {
+        /// What it found.
+        seen: &'a Cut,
+    },
     /// Physical memory went back to the device.
     Released {
         /// From this pool.

@@ -29,6 +29,7 @@ impl Chooser for Drawn {
         match *law {
             Law::Constant(duration) => duration,
             Law::Uniform { low, high } => Nanos(self.0.between(low.0, high.0)),
+            Law::Normal { mean, deviation } => Nanos(self.0.normal(mean.0, deviation.0)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::table::{columns_of, wrap};
 use crate::base::{Bytes, Nanos, StmtId, StreamId};
 use crate::report::names::Book;
-use crate::trace::{Candidate, Decision, Event, Failure, Kind, Policy, Refusal, Refusals, Ticket};
+use crate::trace::{Candidate, Cut, Decision, Event, Failure, Kind, Policy, Refusal, Refusals, Ticket};
 use std::collections::{BTreeMap, VecDeque};
 
 /// How many operations and synchronisations the trail goes back.
@@ -17,6 +17,8 @@ pub(super) struct Trail {
     /// For an operation, the ones of other streams that it waits for.
     waits: BTreeMap<Ticket, Vec<Ticket>>,
     synchronised: VecDeque<(StmtId, Vec<u32>)>,
+    /// What queries and polls found complete, the latest ones.
+    seen: VecDeque<(StmtId, Vec<u32>)>,
 }
 
 impl Trail {
@@ -34,12 +36,8 @@ impl Trail {
                 }
             }
             (Kind::Waits { on, .. }, Some(ticket)) => self.waits.entry(ticket).or_default().push(on),
-            (Kind::Synchronised { observed }, _) => {
-                if self.synchronised.len() == 16 {
-                    self.synchronised.pop_front();
-                }
-                self.synchronised.push_back((event.stmt, observed.to_vec()));
-            }
+            (Kind::Synchronised { observed }, _) => keep(&mut self.synchronised, event.stmt, observed),
+            (Kind::Seen { seen }, _) => keep(&mut self.seen, event.stmt, seen),
             _ => {}
         }
     }
@@ -48,6 +46,12 @@ impl Trail {
     fn observer(&self, ticket: Ticket) -> Option<StmtId> {
         let proves = self.synchronised.iter().find(|(_, observed)| ticket.within(observed));
         proves.map(|(stmt, _)| *stmt)
+    }
+
+    /// The statement that found the operation complete by asking.
+    fn witness(&self, ticket: Ticket) -> Option<StmtId> {
+        let found = self.seen.iter().find(|(_, seen)| ticket.within(seen));
+        found.map(|(stmt, _)| *stmt)
     }
 
     /// The operations through which `to` is ordered after `from`, from first to last; both ends included.
@@ -238,6 +242,14 @@ fn reason(book: &Book<'_>, stmt: StmtId, stream: StreamId, policy: Policy, refus
     }
 }
 
+/// Keeps the latest few cuts.
+fn keep(cuts: &mut VecDeque<(StmtId, Vec<u32>)>, stmt: StmtId, cut: &Cut) {
+    if cuts.len() == 16 {
+        cuts.pop_front();
+    }
+    cuts.push_back((stmt, cut.to_vec()));
+}
+
 impl Explanation {
     /// Finds what ordered the allocation after the free, now that the call has ended.
     pub(super) fn path(&mut self, book: &Book<'_>, trail: &Trail, ticket: Option<Ticket>, name: &str) {
@@ -251,7 +263,15 @@ impl Explanation {
             }
             Some(Policy::SameStream | Policy::FollowEvent) => {
                 let Some(ticket) = ticket else { return };
-                let path = trail.path(*freed, ticket).unwrap_or_else(|| vec![*freed, ticket]);
+                let path = trail.path(*freed, ticket);
+                if let (None, Some(witness)) = (&path, trail.witness(*freed)) {
+                    self.because = format!("{} > {}", line(*freed_by), line(witness));
+                    if book.operation(witness).starts_with("query") {
+                        self.closing = Some("Another timing may answer the query differently.".to_owned());
+                    }
+                    return;
+                }
+                let path = path.unwrap_or_else(|| vec![*freed, ticket]);
                 let steps = path.iter().filter_map(|ticket| trail.statements.get(ticket));
                 let mut steps: Vec<String> = steps.map(|stmt| line(*stmt)).collect();
                 steps.dedup();

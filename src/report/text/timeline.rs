@@ -100,7 +100,7 @@ impl Timeline {
         self.settle_name(book);
         self.host_goes_on(event.host, event.at);
         self.calls.insert(event.host, (event.stmt, event.at));
-        if matches!(call, Call::Sync(_) | Call::Sleep(_)) {
+        if matches!(call, Call::Sync(_) | Call::Poll(_) | Call::Sleep(_)) {
             self.waiting.insert(event.host);
         } else {
             self.waiting.remove(&event.host);
