@@ -261,6 +261,8 @@ impl Display for Law {
             Law::Constant(duration) => duration.fmt(f),
             Law::Range(low, high) => write!(f, "{low}..{high}"),
             Law::Uniform(low, high) => write!(f, "uniform({low}, {high})"),
+            Law::Normal(mean, deviation) => write!(f, "normal({mean}, {deviation})"),
+            Law::Around(middle, percent) => write!(f, "{middle} +- {percent}"),
         }
     }
 }
@@ -283,6 +285,8 @@ impl Display for CallKind {
             CallKind::Queued { stream, operation } => write!(f, "{stream}: {operation}"),
             CallKind::Sync(None) => f.write_str("sync device"),
             CallKind::Sync(Some(target)) => write!(f, "sync {target}"),
+            CallKind::Query(target) => write!(f, "query {target}"),
+            CallKind::Poll(target) => write!(f, "poll {target} until done"),
             CallKind::Sleep(duration) => write!(f, "sleep {duration}"),
             CallKind::Trim { pool, keep } => write!(f, "trim {pool} to {keep}"),
             CallKind::Set { attribute, value } => write!(f, "set {attribute} = {value}"),

@@ -88,6 +88,8 @@ fn the_usual_form_by_example() {
             "sync a     # one\ns: free x  #two\n\nsync device  # three\n",
         ),
         ("expect y not  reuses x via internal", "expect y not reuses x via internal\n"),
+        ("s: k()takes 10us+-20%", "s: k() takes 10us +- 20%\n"),
+        ("poll  s  until  done", "poll s until done\n"),
         ("expect p.used<=max", "expect p.used <= max\n"),
         ("let n = (1)+((2*3))", "let n = (1) + ((2 * 3))\n"),
     ] {
