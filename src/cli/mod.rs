@@ -4,6 +4,7 @@
 
 mod check;
 mod diagnostics;
+mod explain;
 mod fmt;
 mod outside;
 mod run;
@@ -32,6 +33,7 @@ enum Command {
     Check(check::Check),
     Test(test::Test),
     Fmt(fmt::Fmt),
+    Explain(explain::Explain),
 }
 
 const HELP: &str = "\
@@ -49,6 +51,7 @@ pub fn main() -> ExitCode {
         Command::Check(check) => check.run(),
         Command::Test(test) => test.run(),
         Command::Fmt(fmt) => fmt.run(),
+        Command::Explain(explain) => explain.run(),
     };
     match result {
         Ok(status) => status.into(),

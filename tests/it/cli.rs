@@ -131,6 +131,18 @@ fn fmt_writes_what_differs_and_nothing_else() {
 }
 
 #[test]
+fn words_are_explained() {
+    let folder = Folder::new("explain");
+    let list = out(&folder.millpond(&["explain"]));
+    let still_live = out(&folder.millpond(&["explain", "still_live"]));
+    assert!(list.contains("\n  still_live ") && list.contains("\n  follow_event "), "{list}");
+    assert!(still_live.contains("Wrong:\n  stream s") && still_live.contains("Right:\n"), "{still_live}");
+    let unknown = folder.millpond(&["explain", "stil_live"]);
+    assert_eq!((status(&unknown), out(&unknown).as_str()), (2, ""));
+    assert!(err(&unknown).contains("did you mean `still_live`?"), "{}", err(&unknown));
+}
+
+#[test]
 fn a_dash_is_standard_input() {
     let folder = Folder::new("dash");
     let run = |arguments: &[&str], text: &str| {
@@ -171,7 +183,10 @@ fn all_mistakes_of_a_file_are_shown_at_once() {
         let output = folder.millpond(&[command, "mistakes.scn"]);
         let said = err(&output);
         assert_eq!(out(&output), "");
-        assert!(said.ends_with("5 errors in mistakes.scn\n"), "{said}");
+        assert!(
+            said.contains("\n5 errors in mistakes.scn\nfor more: millpond explain unexpected (or "),
+            "{said}"
+        );
         assert_eq!(said.matches("--> mistakes.scn:").count(), 5, "{said}");
         assert!(!said.contains('\x1b'), "no colours in a pipe: {said}");
     }

@@ -133,7 +133,8 @@ fn written_differently(text: &str, draws: &mut Draws) -> String {
         let spaces = |draws: &mut Draws| ["", " ", "\t", "   "][draws.below(4) as usize];
         out.push_str(spaces(draws));
         for sign in line.trim_start().chars() {
-            let stands_alone = ":,=()[]{}+*/%".contains(sign) && !line.contains("expect ");
+            let stands_alone =
+                ":,=()[]{}+*/%".contains(sign) && !line.contains("expect ") && !line.contains("+-");
             match sign {
                 '#' => {
                     out.push('#');
