@@ -46,7 +46,7 @@ impl Draws {
         // Twelve numbers below 2^32 have the mean 6 * 2^32 and, all but exactly, the deviation 2^32.
         let halves = |word: u64| i128::from(word >> 32) + i128::from(word & u64::from(u32::MAX));
         let sum: i128 = (0..6).map(|_| halves(self.0.next_u64())).sum();
-        let offset = (sum - (6 << 32)) * i128::from(deviation) >> 32;
+        let offset = ((sum - (6 << 32)) * i128::from(deviation)) >> 32;
         (i128::from(mean) + offset).clamp(0, i128::from(u64::MAX)) as u64
     }
 }

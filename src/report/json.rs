@@ -172,7 +172,7 @@ enum Body<'a> {
         block: &'a str,
     },
     Deadlock {
-        cycle: Vec<WaiterLine<'a>>,
+        waiters: Vec<WaiterLine<'a>>,
     },
 }
 
@@ -335,8 +335,8 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             pools: pools.iter().map(|pool| picture_line(book, pool)).collect(),
         },
         Kind::Skipped(buffer) => Body::Skipped { block: &names.buffers[buffer] },
-        Kind::Deadlock(cycle) => {
-            Body::Deadlock { cycle: cycle.iter().map(|waiter| waiter_line(book, waiter)).collect() }
+        Kind::Deadlock(waiters) => {
+            Body::Deadlock { waiters: waiters.iter().map(|waiter| waiter_line(book, waiter)).collect() }
         }
     }
 }
