@@ -11,10 +11,11 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   millpond check scenarios/guide/follow_event.scn
+  millpond check - < draft.scn
 
 Exit status: 0 all are valid, 2 one is not or cannot be read")]
 pub(super) struct Check {
-    /// The scenarios
+    /// The scenarios; - is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -34,7 +35,7 @@ impl Check {
             };
             match scenario.load() {
                 Ok((_, warnings)) if warnings.is_empty() => {
-                    outside::print(&format!("{}: no mistakes\n", file.display()))?;
+                    outside::print(&format!("{}: no mistakes\n", scenario.shown()))?;
                 }
                 Ok((_, warnings)) => outside::print_error(&scenario.rendered(&warnings, colour)),
                 Err(diagnostics) => {

@@ -5,6 +5,8 @@ use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 
 /// So many mistakes of a file are shown; a reader mends the first ones first.
 const SHOWN_MAX: usize = 50;
+/// So many further kinds are named where to read more.
+const OTHERS_MAX: usize = 3;
 
 /// All mistakes of a file, with a count at the end. `path` is what the file is called there.
 pub(super) fn render(path: &str, text: &str, diagnostics: &[Diagnostic], colour: bool) -> String {
@@ -19,7 +21,26 @@ pub(super) fn render(path: &str, text: &str, diagnostics: &[Diagnostic], colour:
         out.push_str(&format!(".. and {} more\n\n", diagnostics.len() - SHOWN_MAX));
     }
     out.push_str(&count(path, diagnostics));
+    out.push_str(&more(diagnostics));
     out
+}
+
+/// Where to read more: for the kind of the first mistake, with the other kinds named.
+fn more(diagnostics: &[Diagnostic]) -> String {
+    let mut codes: Vec<&str> = Vec::new();
+    for diagnostic in diagnostics.iter().take(SHOWN_MAX) {
+        if !codes.contains(&diagnostic.code.0) {
+            codes.push(diagnostic.code.0);
+        }
+    }
+    match codes.as_slice() {
+        [] => String::new(),
+        [code] => format!("for more: millpond explain {code}\n"),
+        [code, others @ ..] => {
+            let others = others.iter().take(OTHERS_MAX).copied().collect::<Vec<_>>().join(", ");
+            format!("for more: millpond explain {code} (or {others})\n")
+        }
+    }
 }
 
 /// `2 errors in FILE`.
@@ -132,6 +153,7 @@ help: a similar one exists
   |          +
 
 1 error in a.scn
+for more: millpond explain unknown_word
 ";
         assert_eq!(render("a.scn", text, &[diagnostic], false), expected);
     }

@@ -4,6 +4,8 @@
 
 mod check;
 mod diagnostics;
+mod explain;
+mod fmt;
 mod outside;
 mod run;
 mod scenario;
@@ -30,12 +32,14 @@ enum Command {
     Run(run::Run),
     Check(check::Check),
     Test(test::Test),
+    Fmt(fmt::Fmt),
+    Explain(explain::Explain),
 }
 
 const HELP: &str = "\
 Exit status:
   0  everything holds
-  1  an expectation fails, a call fails unexpectedly, a deadlock, or a snapshot differs
+  1  an expectation fails, a call fails unexpectedly, a deadlock, or a snapshot or a form differs
   2  the input is wrong or cannot be read
   3  an answer is not possible here";
 
@@ -46,6 +50,8 @@ pub fn main() -> ExitCode {
         Command::Run(run) => run.run(),
         Command::Check(check) => check.run(),
         Command::Test(test) => test.run(),
+        Command::Fmt(fmt) => fmt.run(),
+        Command::Explain(explain) => explain.run(),
     };
     match result {
         Ok(status) => status.into(),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -59,8 +59,24 @@ impl fmt::Display for Complaint {
 
 impl std::error::Error for Complaint {}
 
-/// Reads a text file.
+/// The path that stands for standard input.
+pub(super) const STANDARD_INPUT: &str = "-";
+
+/// Whether a path stands for standard input.
+pub(super) fn is_standard_input(path: &Path) -> bool {
+    path == Path::new(STANDARD_INPUT)
+}
+
+/// Reads a text file, or standard input.
 pub(super) fn read(path: &Path) -> Result<String, Complaint> {
+    if is_standard_input(path) {
+        let mut bytes = Vec::new();
+        // Beyond the largest text there is nothing that the one complaint about it would need.
+        let most = crate::syntax::FILE_BYTES_MAX as u64 + 1;
+        let read = io::stdin().lock().take(most).read_to_end(&mut bytes);
+        read.map_err(|error| Complaint::io("read", Path::new("standard input"), &error))?;
+        return text(bytes, "standard input");
+    }
     if path.is_dir() {
         let path = path.display();
         return Err(Complaint::wrong(format!(
@@ -71,12 +87,13 @@ pub(super) fn read(path: &Path) -> Result<String, Complaint> {
     if u32::try_from(bytes.len()).is_err() {
         return Err(Complaint::wrong(format!("{} is larger than 4 GiB", path.display())));
     }
+    text(bytes, &path.display().to_string())
+}
+
+fn text(bytes: Vec<u8>, name: &str) -> Result<String, Complaint> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Complaint::wrong(format!(
-            "{} is not UTF-8 text: byte {at} is not part of a character",
-            path.display()
-        ))
+        Complaint::wrong(format!("{name} is not UTF-8 text: byte {at} is not part of a character"))
     })
 }
 
@@ -149,6 +166,14 @@ impl Output {
         }
     }
 
+    /// Gives the new file the permissions of the one that it replaces.
+    fn keep(&self, permissions: fs::Permissions) -> io::Result<()> {
+        match self {
+            Output::Standard(_) => Ok(()),
+            Output::File { writer, .. } => writer.get_ref().set_permissions(permissions),
+        }
+    }
+
     /// Removes what was written beside the place.
     pub(super) fn give_up(self) {
         if let Output::File { beside, writer, .. } = self {
@@ -191,6 +216,23 @@ pub(super) fn write(place: &Path, text: &str) -> Result<(), Complaint> {
     if let Err(error) = output.write_all(text.as_bytes()) {
         output.give_up();
         return Err(Complaint::io("write", place, &error));
+    }
+    output.close()
+}
+
+/// Writes a new text into a file that is there, whole or not at all. Links and permissions stay.
+pub(super) fn rewrite(file: &Path, text: &str) -> Result<(), Complaint> {
+    let complaint = |error: io::Error| Complaint::io("write", file, &error);
+    let place = fs::canonicalize(file).map_err(complaint)?;
+    let permissions = fs::metadata(&place).map_err(complaint)?.permissions();
+    if permissions.readonly() {
+        return Err(Complaint::wrong(format!("cannot write {}: it is read-only", file.display())));
+    }
+    let mut output = Output::open(Some(&place))?;
+    let written = output.write_all(text.as_bytes()).and_then(|()| output.keep(permissions));
+    if let Err(error) = written {
+        output.give_up();
+        return Err(complaint(error));
     }
     output.close()
 }

@@ -13,10 +13,11 @@ use std::path::PathBuf;
 Examples:
   millpond run scenarios/guide/follow_event.scn
   millpond run scenarios/guide/follow_event.scn --seed 7 --format json -o run.jsonl
+  millpond run - < draft.scn
 
 Exit status: 0 holds, 1 fails, 2 the input is wrong or cannot be read")]
 pub(super) struct Run {
-    /// The scenario
+    /// The scenario; - is standard input
     file: PathBuf,
     /// Draws the durations of kernels
     #[arg(long, value_name = "N", default_value_t = 0)]

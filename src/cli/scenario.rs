@@ -57,7 +57,7 @@ impl Outcome {
 }
 
 impl Scenario {
-    /// Reads a file.
+    /// Reads a file; `-` is standard input, which has no snapshots to be compared with.
     ///
     /// # Errors
     ///
@@ -82,9 +82,17 @@ impl Scenario {
         }
     }
 
+    /// What the file is called in reports.
+    pub(super) fn shown(&self) -> String {
+        match outside::is_standard_input(&self.path) {
+            true => "<stdin>".to_owned(),
+            false => self.path.display().to_string(),
+        }
+    }
+
     /// Mistakes as people read them; the file is called by the path that was given.
     pub fn rendered(&self, diagnostics: &[Diagnostic], colour: bool) -> String {
-        diagnostics::render(&self.path.display().to_string(), &self.text, diagnostics, colour)
+        diagnostics::render(&self.shown(), &self.text, diagnostics, colour)
     }
 
     /// Mistakes as a snapshot has them: without colours, and the file is called the same from wherever it is read.
@@ -93,7 +101,7 @@ impl Scenario {
     }
 
     fn origin(&self, seed: u64) -> Origin {
-        let path = self.path.display().to_string();
+        let path = self.shown();
         Origin { path, model: "cuda".to_owned(), profile: "default".to_owned(), seed }
     }
 
@@ -148,6 +156,7 @@ impl Scenario {
         let snapshots = snapshots.finish();
         let compared = match &snapshots {
             None => Compared::None,
+            Some(_) if outside::is_standard_input(&self.path) => Compared::None,
             Some(text) => self.place.compare(text, settings.bless)?,
         };
         let failures = crate::report::failures(program, &verdict, &compared);

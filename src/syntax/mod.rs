@@ -1,4 +1,4 @@
-//! From text to a syntax tree: one line at a time, so that one mistake costs one line and all come at once.
+//! From text to a syntax tree, one line at a time, so that one mistake costs one line and all come at once; and back.
 //!
 //! It knows words, signs and braces. It must not know what a name refers to, nor anything about CUDA.
 
@@ -8,12 +8,14 @@ mod codes;
 mod grammar;
 mod line;
 mod mistakes;
+mod print;
 #[cfg(test)]
 mod tests;
 mod tree;
 
 pub use blocks::parse;
 pub use codes::TABLE as CODES;
+pub use print::format;
 
 /// The largest text that is read, in bytes.
 pub const FILE_BYTES_MAX: usize = 16 << 20;

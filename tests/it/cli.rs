@@ -1,7 +1,7 @@
 //! The command line from outside: exit statuses, files, pipes, and what is said about mistakes.
 
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -98,6 +98,72 @@ fn the_status_says_what_came_of_it() {
 }
 
 #[test]
+fn fmt_writes_what_differs_and_nothing_else() {
+    let folder = Folder::new("fmt");
+    folder.file("scenarios/plain.scn", HOLDS);
+    let odd = folder.file("scenarios/odd.scn", "stream s\r\ns:x=alloc 1MiB\n\n\n  s: free x #done");
+    let mistakes = folder.file("scenarios/mistakes.scn", MISTAKES);
+    folder.file("scenarios/invalid/odd.scn", "sync   device\n");
+    let formatted = "stream s\ns: x = alloc 1MiB\n\ns: free x  #done\n";
+
+    let checked = folder.millpond(&["fmt", "--check", "scenarios/odd.scn", "scenarios/plain.scn"]);
+    let said = out(&checked);
+    assert_eq!(status(&checked), 1);
+    assert!(said.starts_with("scenarios/odd.scn: - is, + should be\n"), "{said}");
+    assert!(said.contains("     2 - s:x=alloc 1MiB\n") && said.contains("+ s: x = alloc 1MiB\n"), "{said}");
+    assert!(
+        said.ends_with("1 file differs, mended by: millpond fmt scenarios/odd.scn scenarios/plain.scn\n"),
+        "{said}"
+    );
+
+    let output = folder.millpond(&["fmt", "scenarios"]);
+    assert_eq!(status(&output), 2, "one has mistakes");
+    assert!(err(&output).contains("scenarios/mistakes.scn:2:8"), "{}", err(&output));
+    assert_eq!(out(&output), "wrote scenarios/odd.scn\n1 of 3 changed\n");
+    assert_eq!(fs::read_to_string(odd).expect("still there"), formatted);
+    assert_eq!(fs::read_to_string(mistakes).expect("still there"), MISTAKES);
+    let left = fs::read_dir(folder.0.join("scenarios")).expect("the folder is there").count();
+    assert_eq!(left, 4, "nothing else is left behind");
+
+    let again = folder.millpond(&["fmt", "--check", "scenarios/odd.scn"]);
+    assert_eq!((status(&again), out(&again)), (0, String::new()));
+    assert_eq!(status(&folder.millpond(&["fmt", "--check", "scenarios/invalid/odd.scn"])), 1, "it is named");
+}
+
+#[test]
+fn words_are_explained() {
+    let folder = Folder::new("explain");
+    let list = out(&folder.millpond(&["explain"]));
+    let still_live = out(&folder.millpond(&["explain", "still_live"]));
+    assert!(list.contains("\n  still_live ") && list.contains("\n  follow_event "), "{list}");
+    assert!(still_live.contains("Wrong:\n  stream s") && still_live.contains("Right:\n"), "{still_live}");
+    let unknown = folder.millpond(&["explain", "stil_live"]);
+    assert_eq!((status(&unknown), out(&unknown).as_str()), (2, ""));
+    assert!(err(&unknown).contains("did you mean `still_live`?"), "{}", err(&unknown));
+}
+
+#[test]
+fn a_dash_is_standard_input() {
+    let folder = Folder::new("dash");
+    let run = |arguments: &[&str], text: &str| {
+        let mut command = folder.command(arguments);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("millpond starts");
+        child.stdin.take().expect("it is a pipe").write_all(text.as_bytes()).expect("it reads");
+        child.wait_with_output().expect("millpond ends")
+    };
+    let formatted = run(&["fmt", "-"], "stream   s");
+    assert_eq!((status(&formatted), out(&formatted).as_str()), (0, "stream s\n"));
+    assert_eq!(status(&run(&["fmt", "--check", "-"], "stream   s")), 1);
+    assert_eq!(status(&run(&["fmt", "-"], MISTAKES)), 2);
+    assert_eq!(out(&run(&["check", "-"], HOLDS)), "<stdin>: no mistakes\n");
+    assert!(err(&run(&["check", "-"], MISTAKES)).contains("--> <stdin>:2:8"));
+    let held = run(&["run", "-"], &format!("{HOLDS}snapshot\n"));
+    assert_eq!(status(&held), 0, "there is no accepted snapshot to compare with: {}", out(&held));
+    assert_eq!(status(&run(&["run", "-"], FAILS)), 1);
+}
+
+#[test]
 fn what_cannot_be_read_is_said_in_one_line() {
     let folder = Folder::new("unreadable");
     folder.file("latin.scn", b"# caf\xe9\n");
@@ -117,7 +183,10 @@ fn all_mistakes_of_a_file_are_shown_at_once() {
         let output = folder.millpond(&[command, "mistakes.scn"]);
         let said = err(&output);
         assert_eq!(out(&output), "");
-        assert!(said.ends_with("5 errors in mistakes.scn\n"), "{said}");
+        assert!(
+            said.contains("\n5 errors in mistakes.scn\nfor more: millpond explain unexpected (or "),
+            "{said}"
+        );
         assert_eq!(said.matches("--> mistakes.scn:").count(), 5, "{said}");
         assert!(!said.contains('\x1b'), "no colours in a pipe: {said}");
     }

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cli")]
 mod cli;
+mod fmt;
 mod loops;
 mod machine;
 mod naive;

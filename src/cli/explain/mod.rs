@@ -1,0 +1,197 @@
+//! `millpond explain`: what a word of a report means, with an example.
+//!
+//! It owns the explanations alone. What the words do is decided elsewhere; tests hold the two together.
+
+mod codes;
+mod words;
+
+use super::outside::{self, Complaint, Status};
+use crate::base::nearest;
+use clap::Args;
+use codes::{EXAMPLES, Example};
+use words::{Kind, WORDS, Word};
+
+/// Columns of a page.
+const WIDTH: usize = 80;
+
+/// Explains a word of a report: a diagnostic, a class of memory, a figure, a failure
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  millpond explain
+  millpond explain still_live
+  millpond explain follow_event
+
+Exit status: 0 explained, 2 there is no such word")]
+pub(super) struct Explain {
+    /// The word; without it, the list of all words
+    word: Option<String>,
+}
+
+impl Explain {
+    pub(super) fn run(&self) -> Result<Status, Complaint> {
+        let text = match &self.word {
+            None => list(),
+            Some(word) => about(word).ok_or_else(|| unknown(word))?,
+        };
+        outside::print(&text)?;
+        Ok(Status::Holds)
+    }
+}
+
+/// Everything about a word.
+fn about(name: &str) -> Option<String> {
+    if let Some((_, meaning)) = crate::codes().find(|(code, _)| code.0 == name) {
+        let example = EXAMPLES.iter().find(|example| example.code == name);
+        return Some(diagnostic(name, meaning, example));
+    }
+    WORDS.iter().find(|word| word.word == name).map(described)
+}
+
+fn diagnostic(name: &str, meaning: &str, example: Option<&Example>) -> String {
+    let mut text = format!("{name}: a diagnostic\n\n{}", wrapped("", meaning, 0));
+    let mut block = |title: &str, lines: &str| {
+        text.push_str(&format!("\n{title}\n"));
+        text.extend(lines.lines().map(|line| format!("  {line}\n")));
+    };
+    if let Some(example) = example {
+        if !example.wrong.is_empty() {
+            block("Wrong:", example.wrong);
+        }
+        block("Right:", example.right);
+    }
+    text
+}
+
+fn described(word: &Word) -> String {
+    let kind = match word.kind {
+        Kind::Class => "a class of memory that can serve an allocation",
+        Kind::Figure => "a figure of a pool, in bytes",
+        Kind::Failure => "a failure",
+    };
+    let mut text = format!("{}: {kind}\n\n{}", word.word, wrapped("", word.text, 0));
+    if word.kind == Kind::Class {
+        let classes: Vec<&str> = of(Kind::Class).map(|word| word.word).collect();
+        text.push_str(&format!("\nClasses are asked in this order:\n  {}\n", classes.join(", ")));
+    }
+    text.push_str(&format!("\nShown by:\n  millpond run {}\n", word.shown));
+    text
+}
+
+fn of(kind: Kind) -> impl Iterator<Item = &'static Word> {
+    WORDS.iter().filter(move |word| word.kind == kind)
+}
+
+/// Every word, with the first sentence about it.
+fn list() -> String {
+    let mut text = String::new();
+    for (title, kind) in [
+        ("Classes of memory, in the order in which they are asked", Kind::Class),
+        ("Figures of a pool", Kind::Figure),
+        ("Failures", Kind::Failure),
+    ] {
+        text.push_str(&format!("{title}\n"));
+        let lines = of(kind).map(|word| (word.word, word.text.lines().next().unwrap_or_default()));
+        text.extend(lines.map(|(word, sentence)| line(word, sentence)));
+        text.push('\n');
+    }
+    text.push_str("Diagnostics\n");
+    text.extend(crate::codes().map(|(code, meaning)| line(code.0, meaning)));
+    text.push_str("\nnext: millpond explain WORD\n");
+    text
+}
+
+/// A line of the list, broken where it would be too long.
+fn line(word: &str, sentence: &str) -> String {
+    wrapped(&format!("  {word:<22}  "), sentence, 26)
+}
+
+/// A text behind a beginning, broken between words; lines after the first are indented.
+fn wrapped(beginning: &str, text: &str, indent: usize) -> String {
+    let mut lines = beginning.to_owned();
+    let mut column = beginning.chars().count();
+    // What stands between two backquotes is one word.
+    let mut quoted = false;
+    let ends = |sign: char| {
+        quoted ^= sign == '`';
+        sign.is_whitespace() && !quoted
+    };
+    for word in text.split(ends) {
+        if column + word.chars().count() > WIDTH {
+            lines.truncate(lines.trim_end().len());
+            lines.push_str(&format!("\n{:indent$}", ""));
+            column = indent;
+        }
+        lines.push_str(word);
+        lines.push(' ');
+        column += word.chars().count() + 1;
+    }
+    lines.trim_end().to_owned() + "\n"
+}
+
+fn unknown(word: &str) -> Complaint {
+    let words = WORDS.iter().map(|word| word.word).chain(crate::codes().map(|(code, _)| code.0));
+    let meant = match nearest(word, words) {
+        Some(meant) => format!("did you mean `{meant}`? "),
+        None => String::new(),
+    };
+    Complaint::wrong(format!("nothing to explain about `{word}`; {meant}`millpond explain` lists all words"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Severity;
+    use crate::profile::Profile;
+    use crate::trace::{Failure, Figure, Policy};
+
+    fn found(text: &str) -> Vec<&'static str> {
+        crate::load(text, &Profile::default()).1.iter().map(|found| found.code.0).collect()
+    }
+
+    #[test]
+    fn every_diagnostic_has_a_wrong_and_a_right_example() {
+        let shown_elsewhere = ["nesting_too_deep", "line_too_long", "file_too_large"];
+        for (code, _) in crate::codes() {
+            let example = EXAMPLES.iter().find(|example| example.code == code.0);
+            let Example { wrong, right, .. } = example.expect(code.0);
+            assert_eq!(wrong.is_empty(), shown_elsewhere.contains(&code.0), "{code}");
+            assert!(wrong.is_empty() || found(wrong) == [code.0], "{code}: {:?}", found(wrong));
+            assert_eq!(found(right), Vec::<&str>::new(), "{code}");
+            assert_eq!(crate::syntax::format(right).as_deref(), Ok(*right), "the usual form of {code}");
+        }
+        assert_eq!(EXAMPLES.len(), crate::codes().count(), "no example is left over");
+        assert!(crate::load("signal go\n", &Profile::default()).1[0].severity == Severity::Warning);
+    }
+
+    #[test]
+    fn every_word_of_a_report_is_explained() {
+        let policies = Policy::ALL.iter().map(|policy| policy.name());
+        let figures = Figure::ALL.iter().map(|figure| figure.name());
+        let failures = Failure::ALL.iter().map(|failure| failure.name());
+        for word in policies.chain(figures).chain(failures) {
+            assert!(about(word).is_some(), "{word}");
+        }
+        let classes: Vec<&str> = of(Kind::Class).map(|word| word.word).collect();
+        assert_eq!(classes, Policy::ALL.map(Policy::name));
+        for word in WORDS {
+            let path = format!("{}/{}", env!("CARGO_MANIFEST_DIR"), word.shown);
+            assert!(std::fs::exists(&path).is_ok_and(|exists| exists), "{path}");
+        }
+    }
+
+    #[test]
+    fn explanations_fit_the_page() {
+        let words = WORDS.iter().map(|word| word.word).chain(crate::codes().map(|(code, _)| code.0));
+        for text in words.filter_map(about) {
+            assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        }
+        assert!(list().lines().all(|line| line.chars().count() <= WIDTH), "{}", list());
+    }
+
+    #[test]
+    fn a_near_word_is_suggested() {
+        assert!(unknown("folow_event").message.contains("did you mean `follow_event`?"));
+        assert!(!unknown("quite something").message.contains("did you mean"));
+    }
+}

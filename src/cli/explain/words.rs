@@ -1,0 +1,176 @@
+//! What the words of reports mean: classes of memory, figures of a pool, failures of calls.
+
+/// A word, and what there is to say about it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word {
+    /// The word.
+    pub(super) word: &'static str,
+    /// What kind of word it is.
+    pub(super) kind: Kind,
+    /// What it means. The first sentence stands alone in lists.
+    pub(super) text: &'static str,
+    /// A shipped scenario that shows it.
+    pub(super) shown: &'static str,
+}
+
+/// What a word stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A class of memory that can serve an allocation.
+    Class,
+    /// A figure of a pool.
+    Figure,
+    /// Why a call fails, or a run.
+    Failure,
+}
+
+const fn class(word: &'static str, text: &'static str, shown: &'static str) -> Word {
+    Word { word, kind: Kind::Class, text, shown }
+}
+
+const fn figure(word: &'static str, text: &'static str, shown: &'static str) -> Word {
+    Word { word, kind: Kind::Figure, text, shown }
+}
+
+const fn failure(word: &'static str, text: &'static str, shown: &'static str) -> Word {
+    Word { word, kind: Kind::Failure, text, shown }
+}
+
+/// All of them; classes in the order in which they are asked.
+pub(super) const WORDS: &[Word] = &[
+    class(
+        "same_stream",
+        "Memory that was freed earlier on the same stream.
+The order of the stream is enough, so it is taken at once, even while the kernels before the free still run.
+No policy switches it off, and timing plays no part.",
+        "scenarios/basics/same_stream.scn",
+    ),
+    class(
+        "observed",
+        "Memory whose free the host has seen complete, by a `sync`.
+Every stream may take it. It is the `cached` part of a pool. No policy switches it off.",
+        "scenarios/sync/observed_through_an_event.scn",
+    ),
+    class(
+        "follow_event",
+        "Memory that was freed on another stream, after which the allocating stream is already ordered.
+The order comes from `record` and `wait`, or from the legacy default stream, and counts when it is there at the
+call. The policy cudaMemPoolReuseFollowEventDependencies switches it; in a scenario `reuse = [follow_event]`
+and `set p.follow_event = off`. Timing plays no part.",
+        "scenarios/reuse/follow_event/on.scn",
+    ),
+    class(
+        "opportunistic",
+        "Memory that was freed on another stream, where the free happens to have completed at the call.
+Another timing may decide otherwise, which reports mark with `~`. The policy cudaMemPoolReuseAllowOpportunistic
+switches it; in a scenario `reuse = [opportunistic]` and `set p.opportunistic = off`.",
+        "scenarios/reuse/opportunistic/on.scn",
+    ),
+    class(
+        "unused",
+        "Memory that the pool has mapped and not handed out since; as a figure, how many such bytes it has.
+A pool grows in large chunks, so that the rest of a chunk serves later allocations.",
+        "scenarios/basics/growth_unit.scn",
+    ),
+    class(
+        "growth",
+        "New physical memory, mapped for this allocation.
+It is asked for after all that can be reused without a wait, and ends at the memory of the device and at the
+`max_size` of the pool. `reserved` grows by it.",
+        "scenarios/reuse/internal/growth_first.scn",
+    ),
+    class(
+        "internal",
+        "Memory that was freed on another stream, for which the allocator makes the allocating stream wait.
+It is asked for last, when the pool cannot grow. The wait is an order that no line of the program asks for. The
+policy cudaMemPoolReuseAllowInternalDependencies switches it; in a scenario `reuse = [internal]` and
+`set p.internal = off`. Test it with `expect y waits for free x`.",
+        "scenarios/reuse/internal/on.scn",
+    ),
+    figure(
+        "reserved",
+        "Physical bytes that the pool holds, cudaMemPoolAttrReservedMemCurrent.
+It is the sum of live, padding, pending, cached and unused bytes. It falls at a `sync`, as far as it exceeds the
+`release_threshold`, and at a `trim`.",
+        "scenarios/basics/statistics.scn",
+    ),
+    figure(
+        "reserved_high",
+        "The most that `reserved` was since it was reset, cudaMemPoolAttrReservedMemHigh.
+`reset p.reserved_high` sets it back to what is reserved now.",
+        "scenarios/basics/statistics.scn",
+    ),
+    figure(
+        "used",
+        "Bytes of live allocations, as they were asked for, cudaMemPoolAttrUsedMemCurrent.
+It grows at the call of `alloc` and falls at the call of `free`, whatever the device has done by then.",
+        "scenarios/basics/statistics.scn",
+    ),
+    figure(
+        "used_high",
+        "The most that `used` was since it was reset, cudaMemPoolAttrUsedMemHigh.
+`reset p.used_high` sets it back to what is used now.",
+        "scenarios/basics/reset_while_live.scn",
+    ),
+    figure(
+        "live",
+        "Bytes of live allocations, as they were asked for, in an account of where the bytes of a pool are.
+As a figure of a pool the same bytes are called `used`, as CUDA calls them.",
+        "scenarios/limits/out_of_memory.scn",
+    ),
+    figure(
+        "padding",
+        "Bytes that live allocations have beyond what was asked for, since sizes are rounded up.",
+        "scenarios/basics/statistics.scn",
+    ),
+    figure(
+        "pending",
+        "Bytes that were freed, and whose free the host has not seen complete.
+Their own stream may take them again at once, others only by a policy. A `trim` and a threshold leave them alone.",
+        "scenarios/trim/pending_is_not_idle.scn",
+    ),
+    figure(
+        "cached",
+        "Bytes that were freed, and whose free the host has seen complete, by a `sync`.
+Every stream may take them, and they can go back to the device.",
+        "scenarios/sync/observed_through_an_event.scn",
+    ),
+    figure(
+        "fragmented",
+        "Of the cached and unused bytes, those outside the largest range of such bytes.
+An allocation of one piece cannot use them together with that range.",
+        "scenarios/limits/out_of_memory.scn",
+    ),
+    figure(
+        "release_threshold",
+        "How many bytes the pool may keep at a `sync`, cudaMemPoolAttrReleaseThreshold.
+It is 0 unless it is set, so that a `sync` gives back all chunks without a live or pending byte; `max` keeps all.",
+        "scenarios/guide/release_threshold.scn",
+    ),
+    failure(
+        "out_of_memory",
+        "No class of memory could serve the allocation, cudaErrorMemoryAllocation.
+The report shows where the bytes of the pool and of the device are. `fails out_of_memory` at the end of the line
+expects it, `or_fails out_of_memory` accepts it. Lines about the missing buffer are skipped.",
+        "scenarios/limits/out_of_memory.scn",
+    ),
+    failure(
+        "invalid_value",
+        "The call cannot be meant so, cudaErrorInvalidValue; for example a second free of the same memory.
+`fails invalid_value` at the end of the line expects it.",
+        "scenarios/basics/null_and_foreign.scn",
+    ),
+    failure(
+        "not_ready",
+        "A `query` found that not all is done yet, cudaErrorNotReady.
+`or_fails not_ready` at the end of the line accepts both answers; `poll` asks until all is done.",
+        "scenarios/sync/query.scn",
+    ),
+    failure(
+        "deadlock",
+        "Nothing can advance any more: each waits for the next, the last for the first.
+A kernel that runs `until` a signal and a host that waits for that kernel before it gives the signal are enough.
+The run ends there with exit status 1.",
+        "scenarios/sync/stalled_kernel.scn",
+    ),
+];
