@@ -1,21 +1,12 @@
-//! Every freedom of a run goes through a chooser: durations, and picks that documents leave open.
+//! Every freedom of a run goes through a chooser. So far that is how long operations run.
 
 use crate::base::{Draws, IndexVec, Nanos, StmtId};
 use crate::scenario::Program;
 use crate::trace::Law;
 use std::sync::Arc;
 
-/// Where a run is free to go on in several ways.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Point {
-    /// Of several host threads that could go on, which does.
-    Host,
-}
-
 /// Makes the choices of a run.
 pub trait Chooser {
-    /// Picks one of `count` ways, from 0.
-    fn pick(&mut self, point: Point, count: u32) -> u32;
     /// Draws how long an operation of a statement runs. Operations of one statement draw one after the other.
     fn duration(&mut self, stmt: StmtId, law: &Law) -> Nanos;
 }
@@ -39,11 +30,6 @@ impl Seeded {
 }
 
 impl Chooser for Seeded {
-    /// Without exploration the order is fixed: always the first.
-    fn pick(&mut self, _: Point, _: u32) -> u32 {
-        0
-    }
-
     fn duration(&mut self, stmt: StmtId, law: &Law) -> Nanos {
         if let Law::Constant(duration) = *law {
             return duration;

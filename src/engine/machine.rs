@@ -8,7 +8,7 @@ use crate::model::{Allocator, Known, Request};
 use crate::order::{Effect, Operation, Order, Runs, cycle};
 use crate::trace::{
     AllocId, Call, Cause, Detail, Event, Failure, HostCosts, Kind, PoolState, Reply, Setup, Sink, StreamKind,
-    StreamSetup, Takes, Target, Ticket, Waiter,
+    StreamSetup, Takes, Target, Ticket, Waiter, join,
 };
 use std::task::Poll;
 
@@ -33,10 +33,20 @@ pub struct Machine<A, P, C, S> {
 #[derive(Debug)]
 struct Host {
     now: Nanos,
-    /// The call that blocks it.
-    blocked: Option<StmtId>,
+    /// The call that blocks it, and the device whose pools give memory back when it returns.
+    blocked: Option<Blocked>,
     /// What that call waits for.
     target: Vec<u32>,
+    /// What the host may see complete: what was complete before now, and what it has waited for.
+    visible: Vec<u32>,
+}
+
+/// A call that has not returned. What it waits for and what it will do was settled when it was made.
+#[derive(Clone, Copy, Debug)]
+struct Blocked {
+    stmt: StmtId,
+    target: Target,
+    releases: Option<DeviceId>,
 }
 
 /// A signal, and the operations that run until it is given.
@@ -56,7 +66,7 @@ struct Scratch {
     states: Vec<PoolState>,
 }
 
-reuse_on_clone!(Host { now, blocked, target });
+reuse_on_clone!(Host { now, blocked, target, visible });
 reuse_on_clone!(Signal { given, stalled });
 reuse_on_clone!(Scratch { waits, ready, released, pending, states });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
@@ -73,7 +83,7 @@ struct Caller {
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// A machine before its first call.
     pub fn new(setup: &Setup, hosts: usize, model: A, progress: P, chooser: C, sink: S) -> Self {
-        let host = || Host { now: Nanos::ZERO, blocked: None, target: Vec::new() };
+        let host = || Host { now: Nanos::ZERO, blocked: None, target: Vec::new(), visible: Vec::new() };
         let signal = || Signal { given: false, stalled: Vec::new() };
         Self {
             order: Order::new(setup, hosts),
@@ -111,18 +121,26 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         self.hosts.iter().map(|host| host.now).fold(self.progress.now(), Nanos::max)
     }
 
-    /// Makes a call. `Pending`: it blocks; [`Machine::step`], then make the same call again.
+    /// Makes a call. `Pending`: it blocks; [`Machine::step`], then make the same call again, and no other for this host.
+    /// Of several hosts that could call, one whose time is the earliest is to.
     ///
     /// # Panics
-    /// On an id that the setup does not have, and at the 2^32nd operation of a stream.
+    /// On an id that the setup does not have, and at the 2^32nd operation of a stream; in debug builds also when the calls
+    /// come in another order.
     pub fn call(&mut self, host: HostId, stmt: StmtId, call: &Call) -> Poll<Result<Reply, Failure>> {
         let caller = Caller { host, stmt };
         let now = self.hosts[host].now;
+        let blocked = self.hosts[host].blocked;
+        debug_assert!(
+            blocked.is_none_or(|blocked| blocked.stmt == stmt),
+            "a blocked host makes its call again"
+        );
+        debug_assert!(blocked.is_some() || now >= self.progress.now(), "the earliest host calls");
         while let Some(stream) = self.progress.next(Some(now)) {
             self.complete(stream);
         }
         self.progress.wait_until(now);
-        if self.hosts[host].blocked.is_none() {
+        if blocked.is_none() && !matches!(call, Call::Peek { .. }) {
             self.emit(caller, None, Kind::Call(call));
         }
         match call {
@@ -136,7 +154,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         let pays = match call {
             Call::Sleep(duration) => *duration,
-            Call::Expect { .. } | Call::Snapshot(_) => Nanos::ZERO,
+            Call::Expect { .. } | Call::Peek { .. } | Call::Snapshot(_) => Nanos::ZERO,
             Call::Alloc { .. }
             | Call::Free { .. }
             | Call::Launch { .. }
@@ -187,6 +205,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.emit(caller, None, Kind::Value(value));
                 Ok(Reply::Value(value))
             }
+            Call::Peek { pool, figure } => Ok(Reply::Value(self.model.state(*pool).figure(*figure))),
             Call::Signal(signal) => {
                 self.signals[*signal].given = true;
                 for ticket in std::mem::take(&mut self.signals[*signal].stalled) {
@@ -221,8 +240,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let at = self.order.next_ticket(stream).expect("a stream has less than 2^32 operations");
         let request = Request { pool, size, at };
         let wants_refusals = self.sink.wants(Detail::Refusals);
-        let (ordered, observed) = self.order.ordered_and_observed(caller.host, stream);
-        let known = Known { ordered, done: self.progress.done(), observed };
+        self.look(caller.host);
+        let done = &self.hosts[caller.host].visible;
+        let (ordered, seen, observed) = self.order.known(caller.host, stream);
+        let known = Known { ordered, done, seen, observed };
         let refusals = wants_refusals.then(|| self.model.refused(request, known));
         let result = self.model.alloc(request, known);
         if let Some(refusals) = refusals {
@@ -249,20 +270,15 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     fn free(&mut self, caller: Caller, stream: StreamId, alloc: AllocId) -> Result<Reply, Failure> {
         let at = self.order.next_ticket(stream).expect("a stream has less than 2^32 operations");
-        let (ordered, observed) = self.order.ordered_and_observed(caller.host, stream);
-        let known = Known { ordered, done: self.progress.done(), observed };
-        let Some(pool) = self.model.free(alloc, at, known)? else { return Ok(Reply::Freed(None)) };
+        let Some(pool) = self.model.free(alloc, at)? else { return Ok(Reply::Freed(None)) };
         self.submit(caller, stream, Runs::For(Nanos::ZERO), Effect::None);
         self.emit_state(caller, pool);
         Ok(Reply::Freed(Some(at)))
     }
 
     fn synchronise(&mut self, caller: Caller, target: Target) -> Poll<Result<Reply, Failure>> {
-        if !self.has_awaited(caller, target) {
-            return Poll::Pending;
-        }
+        let Some(Blocked { releases, .. }) = self.awaited(caller, target) else { return Poll::Pending };
         self.order.observe(caller.host, &self.hosts[caller.host].target);
-        let releases = self.releases(target);
         self.settle(caller, releases);
         Poll::Ready(Ok(Reply::Done))
     }
@@ -270,39 +286,49 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// Polling sees what it waits for, but proves nothing to the allocator (CUDA Programming Guide 4.3.4.5 speaks of
     /// synchronisation alone).
     fn poll(&mut self, caller: Caller, target: Target) -> Poll<Result<Reply, Failure>> {
-        if !self.has_awaited(caller, target) {
+        if self.awaited(caller, target).is_none() {
             return Poll::Pending;
         }
         self.see(caller);
         Poll::Ready(Ok(Reply::Done))
     }
 
-    /// Whether everything that the call waits for is complete; else the host is blocked until it is.
-    fn has_awaited(&mut self, caller: Caller, target: Target) -> bool {
+    /// The call as it was made, once everything that it waits for is complete; until then the host is blocked.
+    fn awaited(&mut self, caller: Caller, target: Target) -> Option<Blocked> {
+        let blocked = self.hosts[caller.host].blocked;
+        let call = blocked.unwrap_or_else(|| {
+            let releases = self.releases(target);
+            self.order.target(target, &mut self.hosts[caller.host].target);
+            Blocked { stmt: caller.stmt, target, releases }
+        });
         let host = &mut self.hosts[caller.host];
-        let has_blocked = host.blocked.is_some();
-        if !has_blocked {
-            self.order.target(target, &mut host.target);
-        }
         if !self.order.is_complete(&host.target) {
-            host.blocked = Some(caller.stmt);
-            return false;
+            host.blocked = Some(call);
+            return None;
         }
         host.blocked = None;
-        if has_blocked {
+        if blocked.is_some() {
             host.now = host.now.max(self.progress.now());
         }
         host.now = host.now.after(self.costs.call);
-        true
+        Some(call)
+    }
+
+    /// Brings up to date what the host may see complete.
+    fn look(&mut self, host: HostId) {
+        let visible = &mut self.hosts[host].visible;
+        visible.clear();
+        visible.extend_from_slice(self.progress.done());
+        join(visible, self.order.seen(host));
     }
 
     /// Asks once. Progress at this very time is not visible yet, as for every call.
     fn query(&mut self, caller: Caller, target: Target) -> Result<Reply, Failure> {
         let host = &mut self.hosts[caller.host];
         self.order.target(target, &mut host.target);
-        let visible =
-            self.progress.done().iter().zip(self.order.observed()).map(|(done, seen)| done.max(seen));
-        if host.target.iter().zip(visible).any(|(asked, done)| asked > done) {
+        self.look(caller.host);
+        let host = &self.hosts[caller.host];
+        if host.target.iter().zip(&host.visible).any(|(asked, done)| asked > done) {
             return Err(Failure::NotReady);
         }
         self.see(caller);
@@ -341,8 +367,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         released.clear();
         let observed = self.order.observed();
-        let known = Known { ordered: observed, done: self.progress.done(), observed };
-        self.model.synchronised(releases, known, &mut released);
+        self.model.synchronised(releases, observed, &mut released);
         if self.sink.wants(Detail::Events) {
             let Caller { host, stmt } = caller;
             let kind = Kind::Synchronised { observed };
@@ -360,11 +385,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     }
 
     fn submit(&mut self, caller: Caller, stream: StreamId, runs: Runs, effect: Effect<'_>) {
-        if self.order.wants_sweep() {
-            self.scratch.pending.clear();
-            self.model.pending(&mut self.scratch.pending);
-            self.order.sweep(&mut self.scratch.pending);
-        }
         let operation = Operation { host: caller.host, stmt: caller.stmt, runs };
         let mut waits = std::mem::take(&mut self.scratch.waits);
         let ticket = self.order.submit(stream, operation, effect, &mut waits);
@@ -373,6 +393,12 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.emit(caller, Some(ticket), Kind::Waits { on: *on, cause: *cause });
         }
         self.scratch.waits = waits;
+        // Only now: the operation may wait for a free that the allocator has just let go of.
+        if self.order.wants_sweep() {
+            self.scratch.pending.clear();
+            self.model.pending(&mut self.scratch.pending);
+            self.order.sweep(&mut self.scratch.pending);
+        }
         if self.order.ready(stream).is_some_and(|(head, _)| head == ticket) {
             self.start(stream);
         }
@@ -435,8 +461,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         };
         let blocked = || self.hosts.iter_enumerated().filter(|(_, host)| host.blocked.is_some());
         for (id, host) in blocked() {
-            for (stream, seq) in host.target.iter().enumerate() {
-                let last = Ticket { stream: StreamId::new(stream), seq: *seq };
+            let streams = host.blocked.into_iter().flat_map(|blocked| self.order.awaited(blocked.target));
+            for stream in streams {
+                let last = Ticket { stream, seq: host.target[stream.index()] };
                 if self.order.head(last.stream).is_some_and(|(head, _)| head.seq <= last.seq) {
                     edges.push((Waiter::Host(id), Waiter::Operation(last)));
                     wait_in_stream(&mut edges, last);

@@ -8,7 +8,7 @@ mod machine;
 mod run;
 mod timeline;
 
-pub use choice::{Chooser, Point, Seeded};
+pub use choice::{Chooser, Seeded};
 pub use machine::Machine;
 pub use run::{Ending, Stop, run, run_on};
 pub use timeline::{Progress, Timeline};

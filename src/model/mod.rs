@@ -16,6 +16,8 @@ pub struct Known<'a> {
     pub ordered: &'a Cut,
     /// Completed by now, by this run's timing.
     pub done: &'a Cut,
+    /// Of that, what the calling host has seen complete, and so is complete in every timing that gets here.
+    pub seen: &'a Cut,
     /// Proven complete by a host synchronisation that has returned.
     pub observed: &'a Cut,
 }
@@ -45,14 +47,14 @@ pub trait Allocator: Clone {
     ///
     /// # Errors
     /// [`Failure::InvalidValue`] when the allocation is not live.
-    fn free(&mut self, alloc: AllocId, at: Ticket, known: Known<'_>) -> Result<Option<PoolId>, Failure>;
+    fn free(&mut self, alloc: AllocId, at: Ticket) -> Result<Option<PoolId>, Failure>;
 
-    /// A host synchronisation has returned. Frees within `known.observed` become available to every stream; then the
-    /// pools of `releases` give back what their threshold says, which is told in `released`.
+    /// A host synchronisation has returned. Frees within `observed` become available to every stream; then the pools of
+    /// the device `releases` give back what their threshold says, which is told in `released`.
     fn synchronised(
         &mut self,
         releases: Option<DeviceId>,
-        known: Known<'_>,
+        observed: &Cut,
         released: &mut Vec<(PoolId, Bytes)>,
     );
 
@@ -71,7 +73,7 @@ pub trait Allocator: Clone {
     /// Where the memory of a pool and its device is, for an allocation that failed.
     fn account(&self, pool: PoolId) -> Account;
 
-    /// Why the classes that are asked before the one that would serve could not.
+    /// Why the classes that are asked before the one that would serve could not, and whether another timing would matter.
     fn refused(&self, request: Request, known: Known<'_>) -> Refusals;
 
     /// The pool with its blocks.

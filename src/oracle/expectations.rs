@@ -301,9 +301,8 @@ fn relation(demand: Demand, subject: &Placement, object: &Placement) -> Option<M
     match demand {
         Demand::Reuses { not, via } => {
             let shares = subject.range.overlaps(object.range);
-            let by_reuse = subject.policy.is_some_and(Policy::is_reuse);
             let by_this = via.is_none_or(|via| subject.policy == Some(via));
-            match (not, shares && by_reuse && by_this) {
+            match (not, shares && subject.reuses && by_this) {
                 (false, false) if !shares => Some(Mismatch::NoByteShared),
                 (false, false) | (true, true) => Some(Mismatch::ServedBy(subject.policy)),
                 (false, true) | (true, false) => None,
@@ -338,6 +337,7 @@ mod tests {
             alloc: AllocId { slot: 0, serial: 1 },
             range: Range { start, size: Bytes(size) },
             policy: Some(policy),
+            reuses: !matches!(policy, Policy::Growth | Policy::Unused),
             waits: [Ticket { stream: StreamId::new(0), seq: 4 }].into_iter().collect(),
             freed: Some(Ticket { stream: StreamId::new(0), seq: 4 }),
         }

@@ -74,16 +74,19 @@ impl History {
     pub(super) fn sweep(&mut self, pending: &mut [Ticket]) {
         pending.sort_unstable();
         let width = self.lanes.len();
+        let mut rest = &*pending;
         self.kept = 0;
         for (index, lane) in self.lanes.iter_mut().enumerate() {
-            let mut tickets = pending.iter().filter(|ticket| ticket.stream.index() == index).peekable();
+            let own = rest.partition_point(|ticket| ticket.stream.index() <= index);
+            let (mut tickets, others) = rest.split_at(own);
+            rest = others;
             let mut kept = 0;
             for row in 0..lane.from.len() {
+                let earlier = tickets.partition_point(|ticket| ticket.seq < lane.from[row]);
+                tickets = &tickets[earlier..];
                 let until = lane.from.get(row + 1).copied();
-                while tickets.next_if(|ticket| ticket.seq < lane.from[row]).is_some() {}
-                let needed =
-                    until.is_none_or(|until| tickets.peek().is_some_and(|ticket| ticket.seq < until));
-                if needed {
+                let asks = |until| tickets.first().is_some_and(|ticket| ticket.seq < until);
+                if until.is_none_or(asks) {
                     lane.from[kept] = lane.from[row];
                     lane.clocks.copy_within(row * width..(row + 1) * width, kept * width);
                     kept += 1;
@@ -93,6 +96,6 @@ impl History {
             lane.clocks.truncate(kept * width);
             self.kept += kept;
         }
-        self.sweep_at = SWEEP_AT_LEAST.max(2 * self.kept);
+        self.sweep_at = SWEEP_AT_LEAST.max(2 * self.kept).max(self.kept + pending.len());
     }
 }

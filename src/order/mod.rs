@@ -27,6 +27,8 @@ pub struct Order {
     events: Vec<Record>,
     /// For each device, what is ordered before everything that its blocking streams submit from now on.
     barriers: Vec<Vec<u32>>,
+    /// For each device with a legacy stream, the clocks of its blocking streams, joined.
+    blocking: Vec<Vec<u32>>,
     /// For each host thread, what is ordered before everything that it submits from now on.
     hosts: Vec<Vec<u32>>,
     /// How often each host's cut has grown.
@@ -65,6 +67,7 @@ reuse_on_clone!(Order {
     legacy,
     events,
     barriers,
+    blocking,
     hosts,
     host_versions,
     observed,
@@ -108,6 +111,7 @@ impl Order {
             legacy: setup.devices.indices().map(legacy_of).collect(),
             events: (0..setup.events).map(|_| Record { at: None, clock: empty() }).collect(),
             barriers: vec![empty(); setup.devices.len()],
+            blocking: vec![empty(); setup.devices.len()],
             hosts: vec![empty(); hosts],
             host_versions: vec![0; hosts],
             observed: empty(),
@@ -137,20 +141,18 @@ impl Order {
                 join(&mut self.view, &self.barriers[lane.device]);
             }
             StreamKind::Legacy => {
-                for other in self.lanes.iter().filter(|other| other.is_blocking_on(lane.device)) {
-                    join(&mut self.view, &other.clock);
-                }
+                join(&mut self.view, &self.blocking[lane.device]);
             }
         }
         &self.view
     }
 
-    /// The same, beside what host synchronisation has proven complete.
-    pub fn ordered_and_observed(&mut self, host: HostId, stream: StreamId) -> (&Cut, &Cut) {
+    /// The same, beside what the host has seen complete, and what host synchronisation has proven complete.
+    pub fn known(&mut self, host: HostId, stream: StreamId) -> (&Cut, &Cut, &Cut) {
         self.ordered(host, stream);
         let lane = &self.lanes[stream.index()];
         let ordered = if self.is_behind(lane, host) { &self.view } else { &lane.clock };
-        (ordered, &self.observed)
+        (ordered, &self.hosts[host.index()], &self.observed)
     }
 
     /// Whether the clock of a lane may lack something that its next operation is ordered after.
@@ -195,6 +197,9 @@ impl Order {
         if behind || !waits.is_empty() {
             self.history.push(ticket, &lane.clock);
         }
+        if self.legacy[lane.device].is_some() && lane.is_blocking_on(lane.device) {
+            join(&mut self.blocking[lane.device], &lane.clock);
+        }
         if lane.kind == StreamKind::Legacy {
             self.barriers[lane.device].clone_from(&lane.clock);
         }
@@ -216,10 +221,11 @@ impl Order {
             StreamKind::Legacy => {
                 let blocking =
                     self.lanes.iter().enumerate().filter(|(_, other)| other.is_blocking_on(device));
-                let tails = blocking.filter(|(_, other)| other.submitted > 0).map(|(index, other)| {
-                    (Ticket { stream: StreamId::from(index), seq: other.submitted }, Cause::Legacy)
-                });
-                waits.extend(tails);
+                let tails = blocking.map(|(index, other)| (index, other.submitted));
+                // What it was ordered after before stands in `view` since the clocks were swapped.
+                let news = tails.filter(|(index, seq)| *seq > self.view[*index]);
+                let waited = news.map(|(index, seq)| Ticket { stream: StreamId::from(index), seq });
+                waits.extend(waited.map(|ticket| (ticket, Cause::Legacy)));
             }
             StreamKind::Blocking | StreamKind::PerThread => {
                 let Some(legacy) = self.legacy[device] else { return };
@@ -237,7 +243,7 @@ impl Order {
             Effect::None | Effect::Record(_) => {}
             Effect::Wait(event) => {
                 let record = &self.events[event.index()];
-                if let Some(at) = record.at {
+                if let Some(at) = record.at.filter(|at| at.stream.index() != index) {
                     join(&mut self.lanes[index].clock, &record.clock);
                     waits.push((at, Cause::Event));
                 }
@@ -271,6 +277,24 @@ impl Order {
                 self.lanes.iter().filter(|l| l.device == device.index()).for_each(|l| add(&l.clock));
             }
         }
+    }
+
+    /// The streams whose last operations a synchronise with this target waits for directly.
+    pub fn awaited(&self, target: Target) -> impl Iterator<Item = StreamId> + '_ {
+        let is_awaited = move |(index, lane): &(usize, &Lane)| match target {
+            Target::Stream(stream) => {
+                let own = &self.lanes[stream.index()];
+                *index == stream.index() || own.kind == StreamKind::Legacy && lane.is_blocking_on(own.device)
+            }
+            Target::Event(event) => self.recorded_on(event).is_some_and(|stream| stream.index() == *index),
+            Target::Device(device) => lane.device == device.index(),
+        };
+        self.lanes.iter().enumerate().filter(is_awaited).map(|(index, _)| StreamId::from(index))
+    }
+
+    /// What a host thread has seen complete, by synchronising or by asking.
+    pub fn seen(&self, host: HostId) -> &Cut {
+        &self.hosts[host.index()]
     }
 
     /// The stream that an event was recorded on last.
@@ -333,21 +357,35 @@ impl Order {
         self.history.wants_sweep()
     }
 
-    /// Drops the clocks of past operations but those of `pending`, the frees that an allocator may still ask about.
+    /// Drops the clocks of past operations but those of `pending`, the frees that an allocator may still ask about. A free
+    /// that it has just let go of, to make an operation wait for it, must have been submitted with that operation.
     pub fn sweep(&mut self, pending: &mut [Ticket]) {
         self.history.sweep(pending);
     }
 
-    /// A hash of everything that later order depends on, but for the operations in flight.
-    pub fn digest(&self) -> u128 {
-        let words = |cut: &Cut| cut.iter().map(|counter| u64::from(*counter)).collect::<Vec<_>>();
+    /// A hash of everything that later order depends on, but for the operations in flight. `pending` are the frees that an
+    /// allocator may still make somebody wait for.
+    pub fn digest(&self, pending: &[Ticket]) -> u128 {
+        let add = |digest: u128, cut: &Cut| {
+            let counters: Vec<u64> = cut.iter().map(|counter| u64::from(*counter)).collect();
+            let own = mix(&counters);
+            mix(&[digest as u64, (digest >> 64) as u64, own as u64, (own >> 64) as u64])
+        };
         let lanes = self.lanes.iter().map(|lane| &lane.clock);
         let records = self.events.iter().map(|record| &record.clock);
         let cuts = lanes.chain(records).chain(&self.barriers).chain(&self.hosts).chain([&self.observed]);
-        cuts.fold(0, |digest: u128, cut| {
-            let own = mix(&words(cut));
-            mix(&[digest as u64, (digest >> 64) as u64, own as u64, (own >> 64) as u64])
-        })
+        let mut digest = cuts.fold(0, |digest, cut| add(digest, cut));
+        for record in &self.events {
+            let at = record.at.map_or(0, |at| at.stream.index() as u32 + 1);
+            digest = add(digest, &[at]);
+        }
+        let mut brought = vec![0; self.lanes.len()];
+        for free in pending {
+            brought.fill(0);
+            self.history.join_into(*free, &mut brought);
+            digest = add(digest, &brought);
+        }
+        digest
     }
 }
 

@@ -27,6 +27,9 @@ pub struct Profile {
     pub call: Nanos,
 }
 
+/// Chunks are at most so large, so that addresses never run out before memory does.
+const GROWTH_MAX: Bytes = Bytes::gib(1024);
+
 /// Why a text is no profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileError(String);
@@ -65,6 +68,9 @@ impl Profile {
             submit: value("host.submit", &host.submit)?,
             call: value("host.call", &host.call)?,
         };
+        if profile.growth > GROWTH_MAX {
+            return Err(ProfileError(format!("rules.growth: at most {GROWTH_MAX}")));
+        }
         let divides = |small: Bytes, large: Bytes| large.0.is_multiple_of(small.0);
         if !divides(profile.alignment, profile.granule) || !divides(profile.granule, profile.growth) {
             let message = "rules: the alignment must divide the granule, and the granule the growth";

@@ -128,6 +128,7 @@ enum Body<'a> {
     Decided(DecisionLine<'a>),
     Refused {
         by: Vec<RefusalLine<'a>>,
+        by_timing: bool,
     },
     Named {
         block: &'a str,
@@ -171,7 +172,7 @@ enum Body<'a> {
         block: &'a str,
     },
     Deadlock {
-        cycle: Vec<WaiterLine<'a>>,
+        waiters: Vec<WaiterLine<'a>>,
     },
 }
 
@@ -306,7 +307,9 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             mapped: decision.mapped.0,
             unmapped: decision.unmapped.0,
         }),
-        Kind::Refused(refusals) => Body::Refused { by: refusal_lines(book, refusals) },
+        Kind::Refused(refusals) => {
+            Body::Refused { by: refusal_lines(book, refusals), by_timing: refusals.by_timing }
+        }
         Kind::Named(buffer) => Body::Named { block: &names.buffers[buffer] },
         Kind::Failed(failure) => Body::Failed { failure: failure.name() },
         Kind::Account { pool, account } => Body::Account {
@@ -332,8 +335,8 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             pools: pools.iter().map(|pool| picture_line(book, pool)).collect(),
         },
         Kind::Skipped(buffer) => Body::Skipped { block: &names.buffers[buffer] },
-        Kind::Deadlock(cycle) => {
-            Body::Deadlock { cycle: cycle.iter().map(|waiter| waiter_line(book, waiter)).collect() }
+        Kind::Deadlock(waiters) => {
+            Body::Deadlock { waiters: waiters.iter().map(|waiter| waiter_line(book, waiter)).collect() }
         }
     }
 }
@@ -382,7 +385,9 @@ fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             attribute: Figure::Attribute(*attribute).name(),
             value: *value,
         },
-        Call::Read { pool, figure } => CallLine::Read { pool: &names.pools[*pool], figure: figure.name() },
+        Call::Read { pool, figure } | Call::Peek { pool, figure } => {
+            CallLine::Read { pool: &names.pools[*pool], figure: figure.name() }
+        }
         Call::Signal(signal) => CallLine::Signal { name: &names.signals[*signal] },
         Call::Expect { .. } => CallLine::Expect,
         Call::Snapshot(_) => CallLine::Snapshot,
@@ -391,7 +396,7 @@ fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
 
 fn refusal_lines<'a>(book: &Book<'a>, refusals: &Refusals) -> Vec<RefusalLine<'a>> {
     let refused =
-        Policy::ALL.iter().zip(refusals).filter_map(|(policy, refusal)| Some((policy, (*refusal)?)));
+        Policy::ALL.iter().zip(refusals.reasons).filter_map(|(policy, refusal)| Some((policy, refusal?)));
     let line = |(policy, refusal): (&Policy, Refusal)| {
         let (reason, candidate, room): (_, Option<Candidate>, _) = match refusal {
             Refusal::Off => ("off", None, None),

@@ -270,8 +270,10 @@ impl Checker<'_> {
         let stmt = self.begin(span, Outcome::Succeeds);
         match expect {
             ast::Expect::Compare { left, comparator, right } => {
+                self.expecting = true;
                 let left = self.value_with_reads(left, stmt);
                 let right = self.value_with_reads(right, stmt);
+                self.expecting = false;
                 if let Some((left, right)) = left.zip(right) {
                     self.compare(stmt, left, comparator, right);
                 }
@@ -330,7 +332,7 @@ impl Checker<'_> {
     /// A class that can serve an allocation; `reuse`: one that hands out bytes that another allocation had.
     fn class(&mut self, word: &ast::Name, reuse: bool) -> Option<Policy> {
         let known = Policy::ALL.map(|policy| (policy.name(), policy));
-        let known = known.into_iter().filter(|(_, policy)| !reuse || policy.is_reuse());
+        let known = known.into_iter().filter(|(_, policy)| !reuse || policy.can_reuse());
         self.word(word, codes::UNKNOWN_POLICY, "class of reuse called", known)
     }
 }

@@ -91,6 +91,8 @@ pub(super) struct Checker<'t> {
     pub(super) code: Vec<Instruction>,
     /// The loops, by their place in the code, whose turns differ in the buffers that they choose.
     pub(super) choosing: Vec<usize>,
+    /// Whether the values of an expectation are looked at: what they read costs the host nothing.
+    pub(super) expecting: bool,
     pub(super) registers: u32,
     pub(super) statements: IndexVec<StmtId, Statement>,
     /// Where the buffers of a statement are written: from here on in `mentions`.
@@ -139,6 +141,7 @@ impl<'t> Checker<'t> {
             executed: 0,
             code: Vec::new(),
             choosing: Vec::new(),
+            expecting: false,
             registers: 0,
             statements: IndexVec::new(),
             first_mention: IndexVec::new(),

@@ -133,7 +133,11 @@ impl Checker<'_> {
             return None;
         };
         let register = self.register();
-        self.code.push(Instruction::Call { stmt, action: Action::Read { pool, figure, register } });
+        let action = match self.expecting {
+            true => Action::Peek { pool, figure, register },
+            false => Action::Read { pool, figure, register },
+        };
+        self.code.push(Instruction::Call { stmt, action });
         let unit = if figure.is_switch() { Unit::Switch } else { Unit::Bytes };
         Some(Value { formula: Formula::Register(register), unit, bounds: None })
     }

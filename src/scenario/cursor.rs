@@ -4,7 +4,7 @@
 
 use super::{Action, Chosen, Formula, Instruction, Operator, Program, Register, SyncTarget};
 use crate::base::{BufferId, Bytes, Idx, Nanos, StmtId, reuse_on_clone};
-use crate::trace::{Call, Failure, Figure, Operands, Placement, Reply, Target, Use};
+use crate::trace::{Call, Failure, Operands, Placement, Reply, Target, Use};
 use std::fmt;
 
 /// What comes next.
@@ -188,7 +188,14 @@ impl Cursor {
             Action::Set { pool, attribute, value } => {
                 Call::Set { pool: *pool, attribute: *attribute, value: self.natural(value)? }
             }
-            Action::Read { pool, figure, register } => self.read(*pool, *figure, *register),
+            Action::Read { pool, figure, register } => {
+                self.expects = Expects::Value(*register);
+                Call::Read { pool: *pool, figure: *figure }
+            }
+            Action::Peek { pool, figure, register } => {
+                self.expects = Expects::Value(*register);
+                Call::Peek { pool: *pool, figure: *figure }
+            }
             Action::Signal(signal) => Call::Signal(*signal),
             Action::Compare { expect, left, right } => {
                 let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
@@ -205,11 +212,6 @@ impl Cursor {
 
     fn target(&self, target: &SyncTarget) -> Result<Target, Broken> {
         target.resolve(|stream| self.chosen(stream), |event| self.chosen(event))
-    }
-
-    fn read(&mut self, pool: crate::base::PoolId, figure: Figure, register: Register) -> Call {
-        self.expects = Expects::Value(register);
-        Call::Read { pool, figure }
     }
 
     fn placement(&self, buffer: &Chosen<BufferId>) -> Result<Option<Box<Placement>>, Broken> {

@@ -10,7 +10,7 @@ use crate::trace::{Access, Attributes, DeviceSetup, Law, PoolSetup, Reuse, Strea
 use std::collections::BTreeMap;
 
 /// How many streams there may be. Progress is told by one counter a stream.
-const STREAMS_MAX: u64 = 65_536;
+const STREAMS_MAX: u64 = 4_096;
 
 impl Checker<'_> {
     /// Without a line about a device, there is one.

@@ -189,7 +189,16 @@ pub enum Action {
         /// The value.
         value: Formula,
     },
-    /// Reads a figure into a register; part of a `let` or an `expect`.
+    /// Reads a figure into a register; part of an `expect`.
+    Peek {
+        /// The pool.
+        pool: PoolId,
+        /// The figure.
+        figure: Figure,
+        /// Where it goes.
+        register: Register,
+    },
+    /// Reads a figure into a register; part of a `let`.
     Read {
         /// The pool.
         pool: PoolId,

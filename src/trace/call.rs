@@ -83,6 +83,14 @@ pub enum Call {
         /// What to read.
         figure: Figure,
     },
+    /// The same for an expectation: it costs the host nothing and no sink is told, so that a run does not depend on what is
+    /// expected of it.
+    Peek {
+        /// Which pool.
+        pool: PoolId,
+        /// What to read.
+        figure: Figure,
+    },
     /// The host ends the kernels that run until this signal; a signal stays given.
     Signal(SignalId),
     /// An expectation about the state at this point. The engine passes it on and never reads it.

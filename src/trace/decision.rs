@@ -85,9 +85,10 @@ impl Policy {
         }
     }
 
-    /// Whether the class hands out bytes that an earlier allocation had.
-    pub const fn is_reuse(self) -> bool {
-        !matches!(self, Policy::Unused | Policy::Growth)
+    /// Whether the class can hand out bytes that an earlier allocation had. Of class `unused` they are part of a range that
+    /// freed and unused neighbours make up together.
+    pub const fn can_reuse(self) -> bool {
+        !matches!(self, Policy::Growth)
     }
 }
 
@@ -125,6 +126,7 @@ impl Decision {
             alloc: self.alloc,
             range: self.range,
             policy: self.policy,
+            reuses: self.reuses.is_some(),
             waits: self.waits.clone(),
             freed: None,
         }
@@ -140,6 +142,8 @@ pub struct Placement {
     pub range: Range,
     /// The class that served it.
     pub policy: Option<Policy>,
+    /// Whether some of its bytes belonged to an earlier allocation.
+    pub reuses: bool,
     /// The frees that its stream was made to wait for.
     pub waits: SmallVec<[Ticket; 2]>,
     /// Its free, once that was submitted.
@@ -174,5 +178,11 @@ pub enum Refusal {
     Capacity(Bytes),
 }
 
-/// For each class of [`Policy::ALL`], why it could not serve; `None` for the class that did and those after it.
-pub type Refusals = [Option<Refusal>; 7];
+/// Why an allocation was not served otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refusals {
+    /// For each class of [`Policy::ALL`], why it could not serve; `None` for the class that did and those after it.
+    pub reasons: [Option<Refusal>; 7],
+    /// Whether another timing of the devices, with the same calls, would have served it otherwise.
+    pub by_timing: bool,
+}

@@ -93,7 +93,8 @@ pub enum Kind<'a> {
     },
     /// The statement was skipped, since the allocation of this buffer had failed.
     Skipped(BufferId),
-    /// Nothing can advance any more: each waits for the next, the last for the first.
+    /// Nothing can advance any more. With a host among them, each waits for the next and the last for the first; without one,
+    /// these operations run until signals that nobody is left to give.
     Deadlock(&'a [Waiter]),
 }
 

@@ -55,6 +55,7 @@ struct Naive {
     live: BTreeMap<u32, usize>,
 }
 
+#[derive(Clone)]
 struct Cuts {
     ordered: Vec<u32>,
     done: Vec<u32>,
@@ -239,13 +240,26 @@ impl Naive {
         (self.memory - all).min(self.pools[pool].max_size - self.pools[pool].reserved())
     }
 
-    fn grow(&mut self, pool: usize, size: u64) -> Option<u64> {
-        let (chunks, granules) = (size.next_multiple_of(CHUNK), size.next_multiple_of(GRANULE));
-        let mapped = [chunks, granules].into_iter().find(|mapped| *mapped <= self.room(pool));
+    fn can_grow(&self, pool: usize, size: u64) -> bool {
         let idle: u64 = self.pools[pool].idle_chunks().iter().map(|(from, to)| to - from).sum();
-        if mapped.is_none() && (!self.remap || self.room(pool) + idle < granules) {
+        let room = self.room(pool) + if self.remap { idle } else { 0 };
+        size.next_multiple_of(GRANULE) <= room
+    }
+
+    /// The class that would serve, and where, unless it is growth.
+    fn would(&self, pool: usize, size: u64, own: StreamId, cuts: &Cuts) -> Option<(Policy, Option<u64>)> {
+        Policy::ALL.into_iter().find_map(|class| match class {
+            Policy::Growth => self.can_grow(pool, size).then_some((class, None)),
+            class => self.pools[pool].pick(class, size, own, cuts).map(|start| (class, Some(start))),
+        })
+    }
+
+    fn grow(&mut self, pool: usize, size: u64) -> Option<u64> {
+        if !self.can_grow(pool, size) {
             return None;
         }
+        let (chunks, granules) = (size.next_multiple_of(CHUNK), size.next_multiple_of(GRANULE));
+        let mapped = [chunks, granules].into_iter().find(|mapped| *mapped <= self.room(pool));
         if mapped.is_none() {
             for (from, to) in self.pools[pool].idle_chunks() {
                 if self.room(pool) < granules {
@@ -423,13 +437,21 @@ impl Walk {
         let at = Ticket { stream, seq: self.submitted[stream.index()] + 1 };
         let request = Request { pool: PoolId::new(pool), size: Bytes(size), at };
         let Cuts { ordered, done, seen } = &self.cuts;
-        let known = Known { ordered, done, observed: seen };
+        let known = Known { ordered, done, seen, observed: seen };
         let refusals = self.cuda.refused(request, known);
         let before = self.cuda.digest();
+        let rounded = size.next_multiple_of(ALIGN);
+        let would = |done: &[u32]| {
+            let cuts = Cuts { ordered: ordered.clone(), done: done.to_vec(), seen: seen.clone() };
+            self.naive.would(pool, rounded, stream, &cuts)
+        };
+        let by_timing =
+            [would(seen), would(&vec![u32::MAX; seen.len()])].iter().any(|other| *other != would(done));
+        assert_eq!(refusals.by_timing, by_timing);
         let ours = self.cuda.alloc(request, known);
         let theirs = self.naive.alloc(pool, size, stream, &self.cuts);
         assert_eq!(ours.is_ok(), theirs.is_some(), "{ours:?}");
-        let refused = refusals.iter().take_while(|refusal| refusal.is_some()).count();
+        let refused = refusals.reasons.iter().take_while(|refusal| refusal.is_some()).count();
         let Some(placed) = theirs else {
             assert_eq!((self.cuda.digest(), refused), (before, 7));
             *self.policies.entry(None).or_default() += 1;
@@ -453,10 +475,8 @@ impl Walk {
         let alloc = self.live.swap_remove(self.draws.below(self.live.len() as u64) as usize);
         self.submitted[stream.index()] += 1;
         let at = Ticket { stream, seq: self.submitted[stream.index()] };
-        let Cuts { ordered, done, seen } = &self.cuts;
-        let known = Known { ordered, done, observed: seen };
-        self.cuda.free(alloc, at, known).expect("live");
-        self.cuda.free(alloc, at, known).expect_err("freed twice");
+        self.cuda.free(alloc, at).expect("live");
+        self.cuda.free(alloc, at).expect_err("freed twice");
         self.naive.free(alloc.serial, at);
     }
 
@@ -499,9 +519,8 @@ impl Walk {
             }
         }
         let releases = self.draws.below(2) == 0;
-        let Cuts { ordered, done, seen } = &self.cuts;
-        let known = Known { ordered, done, observed: seen };
-        self.cuda.synchronised(releases.then_some(DeviceId::new(0)), known, &mut Vec::new());
+        let seen = &self.cuts.seen;
+        self.cuda.synchronised(releases.then_some(DeviceId::new(0)), seen, &mut Vec::new());
         self.naive.synchronise(seen, releases);
     }
 

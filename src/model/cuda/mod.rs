@@ -16,7 +16,7 @@ mod tiles;
 use super::{Allocator, Known, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, mix, reuse_on_clone};
 use crate::trace::{
-    Account, AllocId, Attribute, Block, BlockState, Decision, DeviceSetup, Failure, Policy, PoolPicture,
+    Account, AllocId, Attribute, Block, BlockState, Cut, Decision, DeviceSetup, Failure, Policy, PoolPicture,
     PoolState, Range, Refusals, Remap, Rules, Setup, Ticket,
 };
 use address::AddressSpace;
@@ -52,6 +52,16 @@ struct Live {
     serial: u32,
     pool: PoolId,
     tile: TileId,
+}
+
+/// What serves a request: bytes from this tile on, by this class.
+struct Served {
+    first: TileId,
+    class: Policy,
+    /// Newly mapped for it.
+    mapped: Bytes,
+    /// Given back before, to make room.
+    unmapped: Bytes,
 }
 
 /// What a growth does to physical memory.
@@ -142,21 +152,16 @@ impl Cuda {
         size.checked_round_up(self.rules.alignment).map(|size| size.0)
     }
 
-    fn serve(
-        &mut self,
-        request: Request,
-        known: Known<'_>,
-        size: u64,
-    ) -> Option<(TileId, Policy, Bytes, Bytes)> {
+    fn serve(&mut self, request: Request, known: Known<'_>, size: u64) -> Option<Served> {
         for class in Policy::ALL {
             let search = Search { pool: &self.pools[request.pool], size, at: request.at, known };
             if let Some(first) = search.pick(class) {
-                return Some((first, class, Bytes::ZERO, Bytes::ZERO));
+                return Some(Served { first, class, mapped: Bytes::ZERO, unmapped: Bytes::ZERO });
             }
             if class == Policy::Growth
                 && let Some((first, mapped, unmapped)) = self.grow(request.pool, size)
             {
-                return Some((first, class, mapped, unmapped));
+                return Some(Served { first, class, mapped, unmapped });
             }
         }
         None
@@ -183,7 +188,7 @@ impl Allocator for Cuda {
         }
         let size = self.rounded(request.size).ok_or(Failure::OutOfMemory)?;
         let served = self.serve(request, known, size).ok_or(Failure::OutOfMemory)?;
-        let (first, class, mapped, unmapped) = served;
+        let Served { first, class, mapped, unmapped } = served;
         let alloc = self.next_id();
         let mut reuses = None;
         let mut waits: SmallVec<[Ticket; 2]> = SmallVec::new();
@@ -208,7 +213,7 @@ impl Allocator for Cuda {
         Ok(Decision { alloc, range, requested: request.size, policy, reuses, waits, mapped, unmapped })
     }
 
-    fn free(&mut self, alloc: AllocId, at: Ticket, _: Known<'_>) -> Result<Option<PoolId>, Failure> {
+    fn free(&mut self, alloc: AllocId, at: Ticket) -> Result<Option<PoolId>, Failure> {
         if alloc == AllocId::NULL {
             return Ok(None);
         }
@@ -225,11 +230,11 @@ impl Allocator for Cuda {
     fn synchronised(
         &mut self,
         releases: Option<DeviceId>,
-        known: Known<'_>,
+        observed: &Cut,
         released: &mut Vec<(PoolId, Bytes)>,
     ) {
         for id in self.pools.indices() {
-            self.pools[id].observe(known.observed);
+            self.pools[id].observe(observed);
             let pool = &self.pools[id];
             if releases == Some(pool.device) {
                 let chunks = chunks::above(pool, &self.rules, pool.attributes.release_threshold.0);
@@ -268,6 +273,9 @@ impl Allocator for Cuda {
     }
 
     fn refused(&self, request: Request, known: Known<'_>) -> Refusals {
+        if request.size == Bytes::ZERO {
+            return Refusals::default();
+        }
         let pool = &self.pools[request.pool];
         // A size that cannot even be rounded up fits nowhere.
         let size = self.rounded(request.size).unwrap_or(u64::MAX);

@@ -32,6 +32,10 @@ pub(super) struct Pool {
     pub(super) extents: Runs,
     /// For each stream, the pending tiles in the order of their frees.
     pending: Vec<Pending>,
+    /// For each stream, how many freed tiles it has.
+    freed: Vec<u32>,
+    /// The streams that have any, ascending.
+    freeing: Vec<u32>,
     digest: u128,
 }
 
@@ -68,6 +72,8 @@ reuse_on_clone!(Pool {
     extents,
     pending,
     digest,
+    freed,
+    freeing,
 });
 
 impl Pool {
@@ -89,6 +95,8 @@ impl Pool {
             observed: Runs::new(1),
             extents: Runs::new(1),
             pending: vec![Pending { oldest: NONE, newest: NONE }; streams],
+            freed: vec![0; streams],
+            freeing: Vec::new(),
             digest: 0,
         }
     }
@@ -117,6 +125,7 @@ impl Pool {
                     self.ledger.pending.0 -= tile.size;
                 }
                 self.by_stream.remove(&self.tiles, id);
+                self.count_freed(at.stream.index(), -1);
             }
             State::Unused => {
                 self.ledger.unused.0 -= tile.size;
@@ -152,6 +161,7 @@ impl Pool {
                     self.ledger.pending.0 += tile.size;
                 }
                 self.by_stream.insert(&self.tiles, id, at.stream.index() as u32, at.seq);
+                self.count_freed(at.stream.index(), 1);
             }
             State::Unused => {
                 self.ledger.unused.0 += tile.size;
@@ -160,6 +170,32 @@ impl Pool {
             State::Vacant => unreachable!("a vacant tile is on no index"),
         }
         self.extents.insert(&self.tiles, id, 0, 0);
+    }
+
+    fn count_freed(&mut self, stream: usize, change: i32) {
+        let count = &mut self.freed[stream];
+        let had_any = *count > 0;
+        *count = count.wrapping_add_signed(change);
+        if had_any != (*count > 0) {
+            let rank = self.freeing.partition_point(|other| (*other as usize) < stream);
+            match had_any {
+                true => drop(self.freeing.remove(rank)),
+                false => self.freeing.insert(rank, stream as u32),
+            }
+        }
+    }
+
+    /// The streams that freed tiles which are still free.
+    pub(super) fn streams_with_frees(&self) -> impl Iterator<Item = usize> + '_ {
+        self.freeing.iter().map(|stream| *stream as usize)
+    }
+
+    /// Whether the cut contains a pending free of a stream other than `own`.
+    pub(super) fn has_pending_within(&self, cut: &Cut, own: usize) -> bool {
+        self.streams_with_frees().filter(|stream| *stream != own).any(|stream| {
+            let oldest = self.pending_tiles(stream).next();
+            oldest.is_some_and(|(_, at)| at.within(cut))
+        })
     }
 
     /// A live tile is freed.

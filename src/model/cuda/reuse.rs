@@ -32,10 +32,17 @@ impl Search<'_> {
             Policy::SameStream => {
                 return self.pick_of_stream(own, u32::MAX).map(|(_, entry)| entry.head);
             }
+            Policy::Observed if pool.ledger.cached == Bytes::ZERO => return None,
             Policy::Observed => exact(&pool.observed_blocks, self.size, u32::MAX)
                 .or_else(|| pool.observed.fit(&pool.tiles, 0, self.size, u32::MAX)),
-            Policy::FollowEvent if reuse.follow_event => self.pick_of_others(self.known.ordered),
-            Policy::Opportunistic if reuse.opportunistic => self.pick_of_others(self.known.done),
+            // A class that adds no tile to those before it cannot serve what they could not.
+            Policy::FollowEvent if reuse.follow_event && pool.has_pending_within(self.known.ordered, own) => {
+                self.pick_of_others(self.known.ordered)
+            }
+            Policy::Opportunistic if reuse.opportunistic && pool.has_pending_within(self.known.done, own) => {
+                self.pick_of_others(self.known.done)
+            }
+            Policy::Unused if pool.ledger.unused == Bytes::ZERO => return None,
             Policy::Unused => pool.unused.at_least(self.size).next().copied(),
             Policy::Internal if reuse.internal => self.pick_of_others(&[]),
             Policy::Growth | Policy::FollowEvent | Policy::Opportunistic | Policy::Internal => return None,
@@ -53,14 +60,9 @@ impl Search<'_> {
     /// The best over all other streams, each up to its counter in the cut; an empty cut sets no limit.
     fn pick_of_others(&self, cut: &Cut) -> Option<Entry> {
         let own = self.at.stream.index();
-        let others = (0..self.pool.blocks.len()).filter(|stream| *stream != own);
-        let picks = others.filter_map(|stream| {
-            let until = cut.get(stream).copied().unwrap_or(u32::MAX);
-            if until == 0 || self.pool.by_stream.shelf(stream).is_empty() {
-                return None;
-            }
-            self.pick_of_stream(stream, until)
-        });
+        let others = self.pool.streams_with_frees().filter(|stream| *stream != own);
+        let picks = others
+            .filter_map(|stream| self.pick_of_stream(stream, cut.get(stream).copied().unwrap_or(u32::MAX)));
         picks.min_by_key(|(is_range, entry)| (*is_range, entry.size, entry.start)).map(|(_, entry)| entry)
     }
 
@@ -86,18 +88,34 @@ impl Search<'_> {
         }
     }
 
+    /// The class that would serve, and the first tile of its bytes unless it is growth.
+    fn serving(&self, can_grow: bool) -> Option<(Policy, Option<TileId>)> {
+        Policy::ALL.into_iter().find_map(|class| match class {
+            Policy::Growth => can_grow.then_some((class, None)),
+            class => self.pick(class).map(|first| (class, Some(first))),
+        })
+    }
+
+    /// Whether the request would be served otherwise if no device had got further than the host has seen, or if all of them
+    /// had got to the end of what was submitted.
+    fn depends_on_timing(&self, serving: Option<(Policy, Option<TileId>)>, can_grow: bool) -> bool {
+        let everything = vec![u32::MAX; self.known.done.len()];
+        [self.known.seen, &everything].into_iter().any(|done| {
+            let known = Known { done, ..self.known };
+            Search { known, ..*self }.serving(can_grow) != serving
+        })
+    }
+
     /// Why the classes before the one that would serve could not. `room`: what the pool could still map.
     pub(super) fn refusals(&self, room: Bytes, can_grow: bool) -> Refusals {
-        let mut refusals = [None; 7];
+        let serving = self.serving(can_grow);
         let best = self.best_of_all();
-        for (class, refusal) in Policy::ALL.into_iter().zip(&mut refusals) {
-            let serves = if class == Policy::Growth { can_grow } else { self.pick(class).is_some() };
-            if serves {
-                break;
-            }
-            *refusal = Some(self.refusal(class, best, room));
-        }
-        refusals
+        let reason = |class| {
+            let is_before = serving.is_none_or(|(by, _)| class < by);
+            is_before.then(|| self.refusal(class, best, room))
+        };
+        let by_timing = self.depends_on_timing(serving, can_grow);
+        Refusals { reasons: Policy::ALL.map(reason), by_timing }
     }
 
     fn refusal(&self, class: Policy, best: Option<TileId>, room: Bytes) -> Refusal {
@@ -145,6 +163,5 @@ impl Search<'_> {
 
 /// The lowest block of exactly this size whose free is not after `until`.
 fn exact(blocks: &Shelf, size: u64, until: u32) -> Option<Entry> {
-    let equal = blocks.at_least(size).take_while(|entry| entry.size == size);
-    equal.into_iter().find(|entry| entry.latest <= until).copied()
+    blocks.until(size, until).next().filter(|entry| entry.size == size).copied()
 }

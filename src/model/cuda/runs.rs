@@ -41,22 +41,22 @@ impl Runs {
         Self { tags: Vec::new(), shelves: (0..keys).map(|_| Shelf::default()).collect() }
     }
 
-    /// The runs of a key.
+    /// The runs of a key, by size.
     pub(super) fn shelf(&self, key: usize) -> &Shelf {
         &self.shelves[key]
     }
 
     /// The smallest run of a key that has room for `size` and no free later than `until`; of equal ones the lowest.
     pub(super) fn fit(&self, tiles: &Tiles, key: usize, size: u64, until: u32) -> Option<Entry> {
-        let usable = |entry: &&Entry| entry.latest <= until || self.is_within(tiles, entry.head, until);
-        self.shelves[key].at_least(size).find(usable).copied()
+        let usable = |entry: &&Entry| self.is_within(tiles, entry.head, until);
+        self.shelves[key].until(size, until).find(usable).copied()
     }
 
-    /// Whether a run whose bound on the latest free is not exact has no free later than `until` after all.
+    /// Whether a run has no free later than `until`, looked up where only a bound is kept.
     fn is_within(&self, tiles: &Tiles, head: TileId, until: u32) -> bool {
-        let Tag { key, exact, .. } = self.tags[head as usize];
+        let Tag { key, exact, latest, .. } = self.tags[head as usize];
         let mut members = tiles.walk(head).map_while(|id| self.member(id, key));
-        !exact && members.all(|tag| tag.seq <= until)
+        latest <= until || !exact && members.all(|tag| tag.seq <= until)
     }
 
     /// A tile joins the runs of a key.
@@ -139,7 +139,8 @@ impl Runs {
             let seq = self.tags[end as usize].seq;
             self.tags[end as usize] = Tag { seq, other, ..run };
         }
-        let entry = Entry { size: run.size, start: tiles[head].start, latest: run.latest, head };
+        let latest = if run.exact { run.latest } else { 0 };
+        let entry = Entry { size: run.size, start: tiles[head].start, latest, head };
         self.shelves[run.key as usize].insert(entry);
     }
 

@@ -9,7 +9,7 @@ use crate::base::reuse_on_clone;
 pub(super) struct Entry {
     pub(super) size: u64,
     pub(super) start: u64,
-    /// No free in the range is later than this, in the counter of its stream.
+    /// No free in the range is later than this, in the counter of its stream. 0 where that has to be looked up.
     pub(super) latest: u32,
     /// The first tile of the range.
     pub(super) head: u32,
@@ -36,15 +36,17 @@ reuse_on_clone!(Shelf { order, buckets, spare });
 #[derive(Debug)]
 struct Bucket {
     len: usize,
+    /// The lowest `latest` of its entries.
+    earliest: u32,
     entries: [Entry; BUCKET],
 }
 
 impl Clone for Bucket {
     fn clone(&self) -> Self {
-        Self { len: self.len, entries: self.entries }
+        Self { len: self.len, earliest: self.earliest, entries: self.entries }
     }
     fn clone_from(&mut self, source: &Self) {
-        self.len = source.len;
+        (self.len, self.earliest) = (source.len, source.earliest);
         self.entries[..source.len].copy_from_slice(source.filled());
     }
 }
@@ -58,20 +60,37 @@ impl Bucket {
         self.entries.copy_within(at..self.len, at + 1);
         self.entries[at] = entry;
         self.len += 1;
+        self.earliest = self.earliest.min(entry.latest);
+    }
+
+    fn remove(&mut self, at: usize) {
+        self.entries.copy_within(at + 1..self.len, at);
+        self.len -= 1;
+        self.refresh();
+    }
+
+    fn refresh(&mut self) {
+        self.earliest = self.filled().iter().map(|entry| entry.latest).min().unwrap_or(u32::MAX);
     }
 }
 
 impl Shelf {
-    pub(super) fn is_empty(&self) -> bool {
-        self.order.is_empty()
-    }
-
     /// The entries of at least this size, smallest first, equal sizes by address.
     pub(super) fn at_least(&self, size: u64) -> impl Iterator<Item = &Entry> + '_ {
         let (rank, at) = self.position((size, 0));
         let first = self.order.get(rank).map_or(&[][..], |bucket| &self.bucket(*bucket)[at..]);
         let rest = self.order.get(rank + 1..).unwrap_or_default();
         first.iter().chain(rest.iter().flat_map(|bucket| self.bucket(*bucket)))
+    }
+
+    /// Of these, the ones whose `latest` is not after `until`.
+    pub(super) fn until(&self, size: u64, until: u32) -> impl Iterator<Item = &Entry> + '_ {
+        let (rank, at) = self.position((size, 0));
+        let buckets = self.order.get(rank..).unwrap_or_default().iter().enumerate();
+        let early = buckets.filter(move |(_, bucket)| self.buckets[**bucket as usize].earliest <= until);
+        let entries =
+            early.flat_map(move |(nth, bucket)| &self.bucket(*bucket)[if nth == 0 { at } else { 0 }..]);
+        entries.filter(move |entry| entry.latest <= until)
     }
 
     pub(super) fn insert(&mut self, entry: Entry) {
@@ -97,6 +116,8 @@ impl Shelf {
         self.buckets[index].len = half;
         self.buckets[upper as usize].len = BUCKET - half;
         self.buckets[upper as usize].entries[..BUCKET - half].copy_from_slice(&moved[half..]);
+        self.buckets[index].refresh();
+        self.buckets[upper as usize].refresh();
         match at.checked_sub(half) {
             Some(at @ 1..) => self.buckets[upper as usize].insert(at, entry),
             _ => self.buckets[index].insert(at, entry),
@@ -107,13 +128,8 @@ impl Shelf {
         let (rank, at) = self.position((size, start));
         let index = self.order[rank];
         let bucket = &mut self.buckets[index as usize];
-        debug_assert_eq!(
-            bucket.entries[at].key(),
-            (size, start),
-            "only what is on the shelf is taken off it"
-        );
-        bucket.entries.copy_within(at + 1..bucket.len, at);
-        bucket.len -= 1;
+        assert_eq!(bucket.entries[at].key(), (size, start), "only what is on the shelf is taken off it");
+        bucket.remove(at);
         if bucket.len == 0 {
             self.order.remove(rank);
             self.spare.push(index);
@@ -135,7 +151,7 @@ impl Shelf {
 
     fn new_bucket(&mut self) -> u32 {
         self.spare.pop().unwrap_or_else(|| {
-            self.buckets.push(Bucket { len: 0, entries: [Entry::default(); BUCKET] });
+            self.buckets.push(Bucket { len: 0, earliest: u32::MAX, entries: [Entry::default(); BUCKET] });
             self.buckets.len() as u32 - 1
         })
     }
@@ -158,7 +174,7 @@ mod tests {
             if set.is_empty() || draws.below(10) < if phase_grows { 7 } else { 3 } {
                 let (size, start) = (draws.between(1, 40), draws.between(0, 1 << 40));
                 if set.insert((size, start)) {
-                    shelf.insert(Entry { size, start, latest: 0, head: 0 });
+                    shelf.insert(Entry { size, start, latest: (start % 1_000) as u32, head: 0 });
                 }
             } else {
                 let pick = (draws.between(1, 40), draws.between(0, 1 << 40));
@@ -171,7 +187,9 @@ mod tests {
                 let size = draws.between(0, 42);
                 copy.clone_from(&shelf);
                 assert!(copy.at_least(size).map(Entry::key).eq(set.range((size, 0)..).copied()));
-                assert_eq!(copy.is_empty(), set.is_empty());
+                let until = draws.between(0, 1_000);
+                let early = set.range((size, 0)..).copied().filter(|(_, start)| start % 1_000 <= until);
+                assert!(copy.until(size, until as u32).map(Entry::key).eq(early));
             }
         }
     }

@@ -4,7 +4,7 @@ use super::reasons::{self, Explanation, Trail};
 use super::table::{Align, Row, Section, Table, shorten};
 use crate::base::{Bytes, StmtId, StreamId};
 use crate::report::names::Book;
-use crate::trace::{Call, Decision, Event, Failure, Kind, Policy, Refusal, Refusals, Ticket};
+use crate::trace::{Call, Decision, Event, Failure, Kind, Policy, Refusals, Ticket};
 use std::collections::BTreeMap;
 
 /// Rows beyond these are only counted, so that a report stays small.
@@ -159,10 +159,7 @@ impl Allocations {
     fn settle(&mut self, book: &Book<'_>) {
         let Some(pending) = self.pending.take() else { return };
         let Some((served, origin)) = pending.served else { return };
-        let timing = served == Served::By(Some(Policy::Opportunistic))
-            || pending.refusals.is_some_and(|refusals| {
-                refusals.iter().any(|refusal| matches!(refusal, Some(Refusal::NotDone(_))))
-            });
+        let timing = pending.refusals.is_some_and(|refusals| refusals.by_timing);
         let name = match served {
             Served::By(_) => book.latest_name().unwrap_or_else(|| book.asked_as(pending.stmt)),
             Served::Failed(_) => book.asked_as(pending.stmt),

@@ -3,7 +3,9 @@
 use super::table::{columns_of, wrap};
 use crate::base::{Bytes, Nanos, StmtId, StreamId};
 use crate::report::names::Book;
-use crate::trace::{Candidate, Cut, Decision, Event, Failure, Kind, Policy, Refusal, Refusals, Ticket};
+use crate::trace::{
+    Candidate, Cause, Cut, Decision, Event, Failure, Kind, Policy, Refusal, Refusals, Ticket,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 /// How many operations and synchronisations the trail goes back.
@@ -14,8 +16,8 @@ const TRAIL_MAX: usize = 4096;
 pub(super) struct Trail {
     statements: BTreeMap<Ticket, StmtId>,
     submitted: VecDeque<Ticket>,
-    /// For an operation, the ones of other streams that it waits for.
-    waits: BTreeMap<Ticket, Vec<Ticket>>,
+    /// For an operation, the ones of other streams that it waits for, and by what.
+    waits: BTreeMap<Ticket, Vec<(Ticket, Cause)>>,
     synchronised: VecDeque<(StmtId, Vec<u32>)>,
     /// What queries and polls found complete, the latest ones.
     seen: VecDeque<(StmtId, Vec<u32>)>,
@@ -35,7 +37,9 @@ impl Trail {
                     self.waits.remove(&oldest);
                 }
             }
-            (Kind::Waits { on, .. }, Some(ticket)) => self.waits.entry(ticket).or_default().push(on),
+            (Kind::Waits { on, cause }, Some(ticket)) => {
+                self.waits.entry(ticket).or_default().push((on, cause));
+            }
             (Kind::Synchronised { observed }, _) => keep(&mut self.synchronised, event.stmt, observed),
             (Kind::Seen { seen }, _) => keep(&mut self.seen, event.stmt, seen),
             _ => {}
@@ -70,12 +74,18 @@ impl Trail {
                 for (waiter, waits) in self.waits.range(earlier).rev() {
                     let step = reached.len();
                     reached.push((*waiter, next));
-                    reached.extend(waits.iter().map(|wait| (*wait, step)));
+                    reached.extend(waits.iter().map(|(wait, _)| (*wait, step)));
                 }
             }
             next += 1;
         }
         None
+    }
+
+    /// Whether one of the steps of a path is a wait that the allocator inserted.
+    fn is_inserted(&self, path: &[Ticket]) -> bool {
+        let waits = |waiter| self.waits.get(waiter).map_or(&[][..], Vec::as_slice);
+        path.windows(2).any(|step| waits(&step[1]).contains(&(step[0], Cause::Allocator)))
     }
 
     fn unwind(&self, from: Ticket, reached: &[(Ticket, usize)], last: usize) -> Vec<Ticket> {
@@ -121,9 +131,10 @@ pub(super) fn of_decision(
     let policy = decision.policy?;
     let refused = refused(book, stmt, stream, refusals);
     let known = decision.reuses.and_then(|alloc| Some((alloc, book.known(alloc)?)));
-    let by_timing = refusals.iter().any(|refusal| matches!(refusal, Some(Refusal::NotDone(_))));
-    let candidate = refusals.iter().flatten().any(has_candidate);
-    let is_plain = matches!(policy, Policy::Growth | Policy::Unused) && !candidate;
+    let by_timing = refusals.by_timing;
+    let candidate = refusals.reasons.iter().flatten().any(has_candidate);
+    let is_new = matches!(policy, Policy::Growth | Policy::Unused) && decision.reuses.is_none();
+    let is_plain = is_new && !candidate && !by_timing;
     if is_plain {
         return None;
     }
@@ -143,7 +154,7 @@ pub(super) fn of_decision(
         Policy::Observed => Some("Timing plays no part: the host had waited for the free.".to_owned()),
         Policy::FollowEvent => Some("Timing plays no part: the order was there at the call.".to_owned()),
         Policy::Opportunistic => {
-            Some(format!("Another timing may serve it differently: nothing orders {asking} after the free."))
+            Some("Timing plays no part: the host had seen the free complete.".to_owned())
         }
         Policy::Unused | Policy::Growth => None,
     };
@@ -152,8 +163,13 @@ pub(super) fn of_decision(
             format!("the free of {block} had completed when the call was made at {}", at.human())
         }
         Policy::Internal => format!("the allocator makes {asking} wait for the free of {block}"),
-        Policy::Growth => "new memory, although freed memory was there".to_owned(),
-        Policy::Unused => "memory never handed out, although freed memory was there".to_owned(),
+        Policy::Growth if candidate => "new memory, although freed memory was there".to_owned(),
+        Policy::Growth => "new memory".to_owned(),
+        Policy::Unused if decision.reuses.is_some() => {
+            format!("memory of {block} together with memory never handed out")
+        }
+        Policy::Unused if candidate => "memory never handed out, although freed memory was there".to_owned(),
+        Policy::Unused => "memory never handed out".to_owned(),
         _ => String::new(),
     };
     let policy_name = policy.name();
@@ -180,7 +196,7 @@ pub(super) fn of_failure(
     if failure != Failure::OutOfMemory {
         return None;
     }
-    let by_timing = refusals.iter().any(|refusal| matches!(refusal, Some(Refusal::NotDone(_))));
+    let by_timing = refusals.by_timing;
     Some(Explanation {
         name: String::new(),
         served: failure.name(),
@@ -199,7 +215,7 @@ fn refused(
     stream: StreamId,
     refusals: &Refusals,
 ) -> Vec<(&'static str, String)> {
-    let reasons = Policy::ALL.iter().zip(refusals).filter_map(|(policy, refusal)| {
+    let reasons = Policy::ALL.iter().zip(&refusals.reasons).filter_map(|(policy, refusal)| {
         Some((policy.name(), reason(book, stmt, stream, *policy, refusal.as_ref()?)))
     });
     reasons.collect()
@@ -272,6 +288,11 @@ impl Explanation {
                     return;
                 }
                 let path = path.unwrap_or_else(|| vec![*freed, ticket]);
+                if trail.is_inserted(&path) {
+                    let words =
+                        "The allocator had inserted a wait on the way; another timing may not need it.";
+                    self.closing = Some(words.to_owned());
+                }
                 let steps = path.iter().filter_map(|ticket| trail.statements.get(ticket));
                 let mut steps: Vec<String> = steps.map(|stmt| line(*stmt)).collect();
                 steps.dedup();
@@ -352,8 +373,8 @@ mod tests {
     #[test]
     fn a_path_goes_through_the_waits() {
         let mut trail = Trail::default();
-        trail.waits.insert(ticket(1, 1), vec![ticket(0, 4)]);
-        trail.waits.insert(ticket(2, 3), vec![ticket(1, 2)]);
+        trail.waits.insert(ticket(1, 1), vec![(ticket(0, 4), Cause::Event)]);
+        trail.waits.insert(ticket(2, 3), vec![(ticket(1, 2), Cause::Event)]);
         let path = trail.path(ticket(0, 3), ticket(2, 9));
         let expected = [ticket(0, 3), ticket(0, 4), ticket(1, 1), ticket(1, 2), ticket(2, 3), ticket(2, 9)];
         assert_eq!(path.as_deref(), Some(&expected[..]));

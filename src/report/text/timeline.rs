@@ -178,7 +178,11 @@ impl Timeline {
         let title = format!("Time-line, 1 column = {}   # runs  . waits", Nanos(scale.slice).human());
         let rest = self.took_time_in_all - self.took_time as u64;
         let bottom = self.closed.map(|closed| {
-            format!("  Up to {} only; {rest} more operations that take time follow.", time(closed))
+            let more = match rest {
+                0 => "the rest takes no time".to_owned(),
+                rest => format!("{rest} more operations that take time follow"),
+            };
+            format!("  Up to {} only; {more}.", time(closed))
         });
         let ruler = format!("  {}  {}", " ".repeat(label), scale.ruler());
         let rows = lanes.into_iter().map(|(name, lane)| {
