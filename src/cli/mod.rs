@@ -6,6 +6,7 @@ mod check;
 mod diagnostics;
 mod explain;
 mod fmt;
+mod graph;
 mod new;
 mod outside;
 mod run;
@@ -35,6 +36,8 @@ enum Command {
     Check(check::Check),
     Test(test::Test),
     Fmt(fmt::Fmt),
+    #[command(name = "graph")]
+    Operations(graph::Operations),
     Explain(explain::Explain),
     New(new::New),
     #[command(hide = true)]
@@ -77,6 +80,7 @@ pub fn main() -> ExitCode {
         Command::Check(check) => check.run(),
         Command::Test(test) => test.run(),
         Command::Fmt(fmt) => fmt.run(),
+        Command::Operations(operations) => operations.run(),
         Command::Explain(explain) => explain.run(),
         Command::New(new) => new.run(),
         Command::Completions(completions) => completions.run(Arguments::command()),
