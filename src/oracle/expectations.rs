@@ -276,8 +276,8 @@ impl Sink for Expectations<'_> {
     }
 }
 
-/// Why the operands do not meet the demand; `None` when they do.
-fn mismatch(demand: Demand, operands: &Operands) -> Option<Mismatch> {
+/// Why the operands do not meet the demand; `None` when they do. A checked program pairs each demand with its operands.
+pub fn mismatch(demand: Demand, operands: &Operands) -> Option<Mismatch> {
     match (demand, operands) {
         (Demand::Compare { comparison, .. }, Operands::Values { left, right }) => {
             let values = Mismatch::Values { left: *left, right: *right };
@@ -292,7 +292,6 @@ fn mismatch(demand: Demand, operands: &Operands) -> Option<Mismatch> {
             (_, None) => Some(Mismatch::Absent { subject: false }),
             (Some(subject), Some(object)) => relation(demand, subject, object),
         },
-        // A checked program pairs each demand with its operands.
         (demand, operands) => unreachable!("{demand:?} cannot be about {operands:?}"),
     }
 }

@@ -275,6 +275,58 @@ fn json_lines_have_a_header_and_a_verdict() {
 }
 
 #[test]
+fn an_expectation_that_fails_says_since_when() {
+    let folder = Folder::new("since");
+    folder.file(
+        "fails.scn",
+        "stream s
+pool p { release_threshold = max }
+s: x = alloc 1MiB from p
+sync s
+expect p.used == 0B
+expect p.follow_event == off
+repeat i in 0..3 {
+  s: z[i] = alloc 1MiB from p
+  expect p.used <= 3MiB
+}
+expect z[2] reuses x
+",
+    );
+    let text = out(&folder.millpond(&["run", "fails.scn"]));
+    for finding in [
+        "
+error[expectation]: line 5: p.used == 0B
+                            ^^^^^^^^^^^^
+  expected  0B
+  actual    1MiB
+  since     line 3: s: x = alloc 1MiB from p
+",
+        "
+error[expectation]: line 6: p.follow_event == off
+                            ^^^^^^^^^^^^^^^^^^^^^
+  expected  off
+  actual    on
+  since     the start of the run
+",
+        "
+error[expectation]: line 9: p.used <= 3MiB
+                            ^^^^^^^^^^^^^^
+  fails     1 of 3 times, at first:
+  expected  at most 3MiB
+  actual    4MiB
+  since     line 8: s: z[i] = alloc 1MiB from p
+",
+        "
+  expected  reuses x
+  actual    no byte shared
+  since     line 8: s: z[i] = alloc 1MiB from p
+",
+    ] {
+        assert!(text.contains(finding), "{text}\n has no {finding}");
+    }
+}
+
+#[test]
 fn a_closed_pipe_is_no_error() {
     let folder = Folder::new("pipe");
     let many: String = (0..3_000).map(|_| "s: x = alloc 1MiB\ns: free x\n").collect();
