@@ -14,15 +14,17 @@ const SHOWN_MAX: usize = 12;
 /// Writes scenarios in the usual form
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Only spaces, indentation, blank lines and trailing commas change. A file with a syntax error is left as it is,
-and so are files below a folder `invalid`, unless they are named.
+Only spaces, indentation, blank lines and trailing commas change. A file with a
+syntax error is left as it is, and so are files below a folder `invalid`, unless
+they are named.
 
 Examples:
   millpond fmt scenarios
   millpond fmt --check scenarios/guide
   millpond fmt - < draft.scn
 
-Exit status: 0 done, 1 a file differs (with --check), 2 a file has a syntax error or cannot be read or written")]
+Exit status: 0 done, 1 a file differs (with --check), 2 a file has a syntax
+error or cannot be read or written")]
 pub(super) struct Fmt {
     /// Files, folders with everything below them, or - for standard input to standard output
     #[arg(required = true, value_name = "PATH")]

@@ -10,15 +10,17 @@ use std::path::PathBuf;
 /// Prints the operations of a run as a graph in the DOT language
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Edges are labelled by what orders two operations: stream order, event, legacy stream, allocator (a wait that it
-inserted). A dashed edge, reuse, goes from a free to the allocation that takes its memory. Of a long run, the graph
-has the first 500 operations.
+Edges are labelled by what orders two operations: stream order, event, legacy
+stream, allocator (a wait that it inserted). A dashed edge, reuse, goes from a
+free to the allocation that takes its memory. Order that goes through the host,
+by a `sync`, has no edge. Of a long run, the graph has the first 500 operations.
 
 Examples:
   millpond graph scenarios/guide/follow_event.scn
   millpond graph scenarios/guide/follow_event.scn | dot -Tsvg > graph.svg
 
-Exit status: 0 printed, whatever the scenario expects; 2 the input is wrong or cannot be read")]
+Exit status: 0 printed, whatever the scenario expects; 2 the input is wrong or
+cannot be read")]
 pub(super) struct Operations {
     /// The scenario; - is standard input
     file: PathBuf,

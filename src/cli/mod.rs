@@ -52,7 +52,8 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (model cuda, JSON lin
 const HELP: &str = "\
 Exit status:
   0  everything holds
-  1  an expectation fails, a call fails unexpectedly, a deadlock, or a snapshot or a form differs
+  1  an expectation fails, a call fails unexpectedly, a deadlock, or something
+     differs from what it should be: a snapshot, the form of a file
   2  the input is wrong or cannot be read
   3  an answer is not possible here";
 
@@ -102,6 +103,17 @@ mod tests {
     #[test]
     fn arguments_are_sound() {
         super::Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn help_fits_the_page_and_has_examples() {
+        let command = super::Arguments::command();
+        for command in command.get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:\n  millpond "), "{}", command.get_name());
+            let wide = help.lines().find(|line| line.chars().count() > 80);
+            assert_eq!(wide, None, "{}", command.get_name());
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   millpond run scenarios/guide/follow_event.scn
-  millpond run scenarios/guide/follow_event.scn --seed 7 --format json -o run.jsonl
+  millpond run scenarios/guide/basic.scn --seed 7 --format json -o run.jsonl
   millpond run - < draft.scn
 
 Exit status: 0 holds, 1 fails, 2 the input is wrong or cannot be read")]

@@ -7,8 +7,8 @@ use clap::{Args, Command};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  millpond completions bash > ~/.local/share/bash-completion/completions/millpond
-  millpond completions fish > ~/.config/fish/completions/millpond.fish")]
+  millpond completions fish > ~/.config/fish/completions/millpond.fish
+  source <(millpond completions bash)")]
 pub(super) struct Completions {
     /// The shell
     #[arg(value_enum)]

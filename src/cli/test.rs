@@ -10,7 +10,8 @@ use std::path::PathBuf;
 /// Runs scenarios as tests: expectations hold, snapshots are equal
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Scenarios below a folder `invalid` must have a mistake; their snapshot is what is said about it.
+Scenarios below a folder `invalid` must have a mistake; their snapshot is what
+is said about it.
 
 Examples:
   millpond test
