@@ -184,11 +184,13 @@ impl Tree<'_> {
         let rule = node.as_rule();
         let mut parts: Vec<_> = parts(node).collect();
         let outcome = parts.pop_if(|last| last.as_rule() == Rule::outcome).map(|last| self.outcome(last));
+        let label = parts.pop_if(|last| last.as_rule() == Rule::label).map(|last| self.only_name(last));
         let mut parts = parts.into_iter();
         let kind = match rule {
             Rule::queued => CallKind::Queued {
                 stream: self.path(next(&mut parts)),
                 operation: self.operation(next(&mut parts)),
+                label,
             },
             Rule::sync => CallKind::Sync(parts.next().map(|path| self.path(path))),
             Rule::query => CallKind::Query(self.path(next(&mut parts))),
@@ -250,7 +252,7 @@ impl Tree<'_> {
     }
 
     fn expectation(&mut self, node: Node<'_>) -> Expect {
-        let rule = node.as_rule();
+        let (rule, text) = (node.as_rule(), node.as_str());
         let mut rest = parts(node);
         if rule == Rule::comparison {
             return Expect::Compare {
@@ -258,6 +260,9 @@ impl Tree<'_> {
                 comparator: self.name(next(&mut rest)),
                 right: self.expression(next(&mut rest)),
             };
+        }
+        if rule == Rule::moments {
+            return self.moments(text, rest);
         }
         let subject = self.path(next(&mut rest));
         let relation = next(&mut rest);
@@ -276,6 +281,16 @@ impl Tree<'_> {
         // `via nothing` begins with "not" too, but only the three relations with an object can be negated.
         let not = not && !matches!(relation, Relation::Via(_));
         Expect::Relate { subject, relation, not }
+    }
+
+    /// Which moments are meant, stands in fixed words.
+    fn moments<'t>(&mut self, text: &str, mut rest: impl Iterator<Item = Node<'t>>) -> Expect {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let subject = Moment { label: self.name(next(&mut rest)), end: words.get(1) == Some(&"ends") };
+        let comparator = self.name(next(&mut rest));
+        let after = text.split_once(comparator.text.as_str()).map_or("", |(_, after)| after.trim_start());
+        let end = !after.starts_with("start");
+        Expect::Moments { subject, comparator, object: Moment { label: self.name(next(&mut rest)), end } }
     }
 
     fn path(&mut self, node: Node<'_>) -> Path {
