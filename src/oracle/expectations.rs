@@ -3,8 +3,8 @@
 //! Everything it knows, it reads from the program and from the events. It keeps one record a statement and one an
 //! expectation, so that a long run costs no more than a short one. What the verdict looks like is the report's affair.
 
-use crate::base::{BufferId, ExpectId, IndexVec, StmtId};
-use crate::scenario::{Demand, Outcome, Program};
+use crate::base::{BufferId, ExpectId, IndexVec, Nanos, StmtId};
+use crate::scenario::{Demand, Moment, Outcome, Program};
 use crate::trace::{Detail, Event, Failure, Kind, Operands, Placement, Policy, Sink, Waiter};
 use std::collections::BTreeMap;
 
@@ -176,6 +176,8 @@ pub struct Expectations<'p> {
     skipped: BTreeMap<StmtId, (BufferId, u64)>,
     deadlock: Option<Vec<Waiter>>,
     allocations: u64,
+    /// When the operations of the statements that expectations name started and ended last.
+    moments: BTreeMap<StmtId, [Option<Nanos>; 2]>,
 }
 
 impl<'p> Expectations<'p> {
@@ -191,11 +193,13 @@ impl<'p> Expectations<'p> {
             skipped: BTreeMap::new(),
             deadlock: None,
             allocations: 0,
+            moments: named_in_moments(program).map(|stmt| (stmt, [None; 2])).collect(),
         }
     }
 
     /// The verdict; `broken` says why the run was given up, if it was.
-    pub fn finish(self, broken: Option<Broken>) -> Verdict {
+    pub fn finish(mut self, broken: Option<Broken>) -> Verdict {
+        self.judge_moments();
         let statements = &self.program.statements;
         let mut failed: Vec<_> = self.failed.into_iter().collect();
         failed.sort_by_key(|(_, (nth, _))| *nth);
@@ -242,6 +246,17 @@ impl<'p> Expectations<'p> {
         }
     }
 
+    /// A statement whose operation never got there leaves the expectation not reached.
+    fn judge_moments(&mut self) {
+        for (expect, line) in self.program.expects.iter_enumerated() {
+            let Demand::Moments { subject, object, .. } = line.demand else { continue };
+            let at = |moment: Moment| self.moments[&moment.stmt][usize::from(moment.end)];
+            if let (Some(left), Some(right)) = (at(subject), at(object)) {
+                self.judge(expect, &Operands::Values { left: left.0.into(), right: right.0.into() });
+            }
+        }
+    }
+
     fn judge(&mut self, expect: ExpectId, operands: &Operands) {
         let mismatch = mismatch(self.program.expects[expect].demand, operands);
         let judged = &mut self.expectations[expect];
@@ -270,16 +285,32 @@ impl Sink for Expectations<'_> {
             Kind::Expect { expect, operands } => self.judge(expect, operands),
             Kind::Snapshot { snapshot, .. } => self.snapshots[snapshot.index()] += 1,
             Kind::Skipped(buffer) => self.skipped.entry(event.stmt).or_insert((buffer, 0)).1 += 1,
+            Kind::Start | Kind::End => {
+                if let Some(moments) = self.moments.get_mut(&event.stmt) {
+                    moments[usize::from(matches!(event.kind, Kind::End))] = Some(event.at);
+                }
+            }
             Kind::Deadlock(cycle) => self.deadlock = Some(cycle.to_vec()),
             _ => {}
         }
     }
 }
 
+/// The statements whose moments are expected to be related.
+fn named_in_moments(program: &Program) -> impl Iterator<Item = StmtId> + '_ {
+    program.expects.iter().flat_map(|line| match line.demand {
+        Demand::Moments { subject, object, .. } => vec![subject.stmt, object.stmt],
+        _ => Vec::new(),
+    })
+}
+
 /// Why the operands do not meet the demand; `None` when they do. A checked program pairs each demand with its operands.
 pub fn mismatch(demand: Demand, operands: &Operands) -> Option<Mismatch> {
     match (demand, operands) {
-        (Demand::Compare { comparison, .. }, Operands::Values { left, right }) => {
+        (
+            Demand::Compare { comparison, .. } | Demand::Moments { comparison, .. },
+            Operands::Values { left, right },
+        ) => {
             let values = Mismatch::Values { left: *left, right: *right };
             (!comparison.holds(*left, *right)).then_some(values)
         }
@@ -321,7 +352,7 @@ fn relation(demand: Demand, subject: &Placement, object: &Placement) -> Option<M
                 _ => None,
             }
         }
-        Demand::Compare { .. } | Demand::ServedBy(_) => None,
+        Demand::Compare { .. } | Demand::Moments { .. } | Demand::ServedBy(_) => None,
     }
 }
 

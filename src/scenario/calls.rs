@@ -5,8 +5,8 @@ use super::compute::{common_unit, default_stream_word};
 use super::names::{Binding, Kind, Meaning};
 use super::value::unit_name;
 use super::{
-    Action, Chosen, Demand, Expect, Formula, Instruction, Outcome, SnapshotLine, SyncTarget, Unit, Value,
-    codes,
+    Action, Chosen, Demand, Expect, Formula, Instruction, Moment, Outcome, SnapshotLine, SyncTarget, Unit,
+    Value, codes,
 };
 use crate::base::{BufferId, DeviceId, Diagnostic, EventId, SignalId, Span, StmtId, stable_hash};
 use crate::syntax::ast::{self, CallKind, Operation, Path, Relation};
@@ -17,7 +17,12 @@ impl Checker<'_> {
         let outcome = self.outcome(call.outcome.as_ref());
         let stmt = self.begin(span, outcome.unwrap_or(Outcome::Succeeds));
         let action = match &call.kind {
-            CallKind::Queued { stream, operation } => self.queued(stmt, stream, operation),
+            CallKind::Queued { stream, operation, label } => {
+                if let Some(label) = label {
+                    self.bind(label, Kind::Label, Some(Meaning::Label(stmt)));
+                }
+                self.queued(stmt, stream, operation)
+            }
             CallKind::Sync(target) => self.sync(target.as_ref()).map(Action::Sync),
             CallKind::Query(path) => self.queried(path).map(Action::Query),
             CallKind::Poll(path) => self.queried(path).map(Action::Poll),
@@ -278,19 +283,20 @@ impl Checker<'_> {
                     self.compare(stmt, left, comparator, right);
                 }
             }
+            ast::Expect::Moments { subject, comparator, object } => {
+                let comparison = comparison_of(comparator);
+                let (subject, object) = (self.moment(subject), self.moment(object));
+                if let Some((subject, object)) = subject.zip(object) {
+                    let demand = Demand::Moments { subject, comparison, object };
+                    self.expects.push(Expect { stmt, demand });
+                }
+            }
             ast::Expect::Relate { subject, relation, not } => self.relate(stmt, subject, relation, *not),
         }
     }
 
     fn compare(&mut self, stmt: StmtId, left: Value, comparator: &ast::Name, right: Value) {
-        let comparison = match comparator.text.as_str() {
-            "==" => Comparison::Equal,
-            "!=" => Comparison::NotEqual,
-            "<" => Comparison::Less,
-            "<=" => Comparison::LessEqual,
-            ">" => Comparison::Greater,
-            _ => Comparison::GreaterEqual,
-        };
+        let comparison = comparison_of(comparator);
         let span = self.statements[stmt].span;
         let Some(unit) = common_unit(&left, &right) else {
             let message =
@@ -307,6 +313,13 @@ impl Checker<'_> {
         let expect = self.expects.push(Expect { stmt, demand: Demand::Compare { comparison, unit } });
         let action = Action::Compare { expect, left: left.formula, right: right.formula };
         self.code.push(Instruction::Call { stmt, action });
+    }
+
+    fn moment(&mut self, moment: &ast::Moment) -> Option<Moment> {
+        match self.resolve(&moment.label, &[Kind::Label])? {
+            Meaning::Label(stmt) => Some(Moment { stmt, end: moment.end }),
+            _ => None,
+        }
     }
 
     fn relate(&mut self, stmt: StmtId, subject: &Path, relation: &Relation, not: bool) {
@@ -334,5 +347,16 @@ impl Checker<'_> {
         let known = Policy::ALL.map(|policy| (policy.name(), policy));
         let known = known.into_iter().filter(|(_, policy)| !reuse || policy.can_reuse());
         self.word(word, codes::UNKNOWN_POLICY, "class of reuse called", known)
+    }
+}
+
+fn comparison_of(comparator: &ast::Name) -> Comparison {
+    match comparator.text.as_str() {
+        "==" => Comparison::Equal,
+        "!=" => Comparison::NotEqual,
+        "<" => Comparison::Less,
+        "<=" => Comparison::LessEqual,
+        ">" => Comparison::Greater,
+        _ => Comparison::GreaterEqual,
     }
 }

@@ -19,7 +19,7 @@ pub use check::{NAMES_MAX, RUN_STATEMENTS_MAX, check};
 pub use codes::TABLE as CODES;
 pub use cursor::{Broken, Cursor, Step};
 pub use program::{
-    Action, Chosen, Demand, Expect, Formula, Instruction, Names, Operator, Outcome, Program, Register,
-    SnapshotLine, Statement, SyncTarget, Unit,
+    Action, Chosen, Demand, Expect, Formula, Instruction, Moment, Names, Operator, Outcome, Program,
+    Register, SnapshotLine, Statement, SyncTarget, Unit,
 };
 use value::Value;

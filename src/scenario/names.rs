@@ -1,7 +1,7 @@
 //! The names of a scenario: what each stands for, where it was declared, and which ones a broken line may have declared.
 
 use super::Value;
-use crate::base::{DeviceId, EventId, KernelId, PoolId, SignalId, Span, StreamId, nearest};
+use crate::base::{DeviceId, EventId, KernelId, PoolId, SignalId, Span, StmtId, StreamId, nearest};
 use crate::syntax::ast::{self, CallKind, Content, Item, Operation, Settings, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +19,7 @@ pub(super) enum Kind {
     Signal,
     Value,
     Buffer,
+    Label,
 }
 
 impl Kind {
@@ -32,6 +33,7 @@ impl Kind {
             Kind::Signal => "a signal",
             Kind::Value => "a value",
             Kind::Buffer => "a buffer",
+            Kind::Label => "a label",
         }
     }
 }
@@ -45,6 +47,7 @@ pub(super) enum Meaning {
     Event(Row<EventId>),
     Kernel(KernelId),
     Signal(SignalId),
+    Label(StmtId),
     Value(Value),
     /// Its place in the list of buffer names.
     Buffer(usize),

@@ -315,6 +315,24 @@ pub enum Demand {
     },
     /// `x via P`: the class that served it.
     ServedBy(Policy),
+    /// `late starts >= end early`: judged at the end of the run, by the last time that each was carried out.
+    Moments {
+        /// The moment that it is about.
+        subject: Moment,
+        /// The relation.
+        comparison: Comparison,
+        /// The moment it is compared with.
+        object: Moment,
+    },
+}
+
+/// A moment in the life of the operation of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The statement.
+    pub stmt: StmtId,
+    /// Its end, or else its start.
+    pub end: bool,
 }
 
 /// What a value is.

@@ -295,6 +295,8 @@ pub enum CallKind {
         stream: Path,
         /// What is put into it.
         operation: Operation,
+        /// What expectations call it.
+        label: Option<Name>,
     },
     /// `sync S`; `None` is `sync device`.
     Sync(Option<Path>),
@@ -376,6 +378,15 @@ pub enum Expect {
         /// The right side.
         right: Expression,
     },
+    /// `expect late starts >= end early`
+    Moments {
+        /// The moment that it is about.
+        subject: Moment,
+        /// `==` and so on.
+        comparator: Name,
+        /// The moment it is compared with.
+        object: Moment,
+    },
     /// `expect y reuses x via follow_event`
     Relate {
         /// The buffer that it is about.
@@ -385,6 +396,15 @@ pub enum Expect {
         /// Whether `not` stands before.
         not: bool,
     },
+}
+
+/// A moment in the life of an operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moment {
+    /// The label of the operation.
+    pub label: Name,
+    /// Its end, or else its start.
+    pub end: bool,
 }
 
 /// What an expectation says about a buffer.

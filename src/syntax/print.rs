@@ -282,7 +282,9 @@ impl Display for Outcome {
 impl Display for CallKind {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            CallKind::Queued { stream, operation } => write!(f, "{stream}: {operation}"),
+            CallKind::Queued { stream, operation, label } => {
+                write!(f, "{stream}: {operation}{}", After(" as ", label))
+            }
             CallKind::Sync(None) => f.write_str("sync device"),
             CallKind::Sync(Some(target)) => write!(f, "sync {target}"),
             CallKind::Query(target) => write!(f, "query {target}"),
@@ -325,6 +327,11 @@ impl Display for Expect {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Expect::Compare { left, comparator, right } => write!(f, "{left} {comparator} {right}"),
+            Expect::Moments { subject, comparator, object } => {
+                let (starts, start) = (["starts", "ends"], ["start", "end"]);
+                let (starts, start) = (starts[usize::from(subject.end)], start[usize::from(object.end)]);
+                write!(f, "{} {starts} {comparator} {start} {}", subject.label, object.label)
+            }
             Expect::Relate { subject, relation, not } => {
                 write!(f, "{subject} {}{relation}", if *not { "not " } else { "" })
             }

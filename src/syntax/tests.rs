@@ -35,7 +35,7 @@ fn mistakes_say_what_was_expected() {
         ("kernel k(x) takes 1us", "1 unexpected: `)` is not expected here; expected `:`"),
         (
             "expect y ruses x",
-            "1 unexpected: `ruses` is not expected here; expected `reuses`, `at`, `waits for free`, a comparison such as `==` or `via`",
+            "1 unexpected: `ruses` is not expected here; expected `reuses`, `at`, `waits for free`, a comparison such as `==`, `starts`, `ends` or `via`",
         ),
         (
             "repeat i in 0..3 { sync a }",

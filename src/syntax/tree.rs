@@ -184,11 +184,13 @@ impl Tree<'_> {
         let rule = node.as_rule();
         let mut parts: Vec<_> = parts(node).collect();
         let outcome = parts.pop_if(|last| last.as_rule() == Rule::outcome).map(|last| self.outcome(last));
+        let label = parts.pop_if(|last| last.as_rule() == Rule::label).map(|last| self.only_name(last));
         let mut parts = parts.into_iter();
         let kind = match rule {
             Rule::queued => CallKind::Queued {
                 stream: self.path(next(&mut parts)),
                 operation: self.operation(next(&mut parts)),
+                label,
             },
             Rule::sync => CallKind::Sync(parts.next().map(|path| self.path(path))),
             Rule::query => CallKind::Query(self.path(next(&mut parts))),
@@ -251,6 +253,9 @@ impl Tree<'_> {
 
     fn expectation(&mut self, node: Node<'_>) -> Expect {
         let rule = node.as_rule();
+        if rule == Rule::moments {
+            return self.moments(node);
+        }
         let mut rest = parts(node);
         if rule == Rule::comparison {
             return Expect::Compare {
@@ -276,6 +281,17 @@ impl Tree<'_> {
         // `via nothing` begins with "not" too, but only the three relations with an object can be negated.
         let not = not && !matches!(relation, Relation::Via(_));
         Expect::Relate { subject, relation, not }
+    }
+
+    /// Which moments are meant, stands in fixed words.
+    fn moments(&mut self, node: Node<'_>) -> Expect {
+        let has = |rule| node.clone().into_inner().any(|child| child.as_rule() == rule);
+        let (subject_ends, object_ends) = (has(Rule::kw_ends), has(Rule::kw_end));
+        let mut rest = parts(node);
+        let label = |rest: &mut _| self.name(next(rest));
+        let subject = Moment { label: label(&mut rest), end: subject_ends };
+        let comparator = label(&mut rest);
+        Expect::Moments { subject, comparator, object: Moment { label: label(&mut rest), end: object_ends } }
     }
 
     fn path(&mut self, node: Node<'_>) -> Path {

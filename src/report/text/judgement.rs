@@ -266,6 +266,7 @@ pub(super) fn why(mismatch: &Mismatch, demand: Demand) -> String {
         Mismatch::Values { left, right } => {
             let unit = match demand {
                 Demand::Compare { unit, .. } => unit,
+                Demand::Moments { .. } => Unit::Nanos,
                 _ => Unit::Count,
             };
             format!("it is {}, not {}", value(left, unit), value(right, unit))
@@ -289,7 +290,8 @@ pub(super) fn why(mismatch: &Mismatch, demand: Demand) -> String {
 fn other_side(demand: Demand) -> &'static str {
     use crate::trace::Comparison;
     match demand {
-        Demand::Compare { comparison: Comparison::Equal, .. } => ", not ",
+        Demand::Compare { comparison: Comparison::Equal, .. }
+        | Demand::Moments { comparison: Comparison::Equal, .. } => ", not ",
         _ => ", against ",
     }
 }

@@ -8,7 +8,7 @@ use super::table::{columns_of, shorten};
 use crate::base::{Bytes, ExpectId, PoolId, StmtId};
 use crate::oracle::{Mismatch, Verdict, mismatch};
 use crate::report::names::Book;
-use crate::scenario::{Action, Demand, Instruction, Program};
+use crate::scenario::{Action, Demand, Instruction, Program, Unit};
 use crate::trace::{Comparison, Event, Figure, Kind, Ledger, Operands, PoolState};
 use std::collections::BTreeMap;
 
@@ -138,7 +138,14 @@ fn at_start(program: &Program, (pool, figure): Read) -> u64 {
 /// What is demanded, and what is.
 fn sides(demand: Demand, first: &Mismatch, text: &str) -> (String, String) {
     match (demand, *first) {
-        (Demand::Compare { comparison, unit }, Mismatch::Values { left, right }) => {
+        (
+            Demand::Compare { comparison, .. } | Demand::Moments { comparison, .. },
+            Mismatch::Values { left, right },
+        ) => {
+            let unit = match demand {
+                Demand::Compare { unit, .. } => unit,
+                _ => Unit::Nanos,
+            };
             let sign = match comparison {
                 Comparison::Equal => "",
                 Comparison::NotEqual => "not ",
