@@ -6,13 +6,16 @@ mod check;
 mod diagnostics;
 mod explain;
 mod fmt;
+mod graph;
+mod new;
 mod outside;
 mod run;
 mod scenario;
+mod shell;
 mod snapshots;
 mod test;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 pub use outside::{Complaint, Status};
@@ -21,10 +24,10 @@ pub use snapshots::Place;
 
 /// Simulates CUDA's stream-ordered memory allocator: scenarios in, verdicts out. No GPU needed.
 #[derive(Debug, Parser)]
-#[command(name = "millpond", version, after_help = HELP, max_term_width = 100)]
+#[command(name = "millpond", version = VERSION, after_help = HELP, max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -33,8 +36,18 @@ enum Command {
     Check(check::Check),
     Test(test::Test),
     Fmt(fmt::Fmt),
+    #[command(name = "graph")]
+    Operations(graph::Operations),
     Explain(explain::Explain),
+    New(new::New),
+    #[command(hide = true)]
+    Completions(shell::Completions),
+    #[command(hide = true, name = "man")]
+    Manual(shell::Manual),
 }
+
+/// With the allocator model, and the version of what `--format json` writes.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (model cuda, JSON lines schema 1)");
 
 const HELP: &str = "\
 Exit status:
@@ -43,15 +56,35 @@ Exit status:
   2  the input is wrong or cannot be read
   3  an answer is not possible here";
 
+/// What there is to try, for who gives no command.
+const GREETING: &str = "\
+Millpond simulates CUDA's stream-ordered memory allocator. No GPU needed.
+
+Write a first scenario, and run it:
+  millpond new first.scn
+  millpond run first.scn
+
+Ask what a word of the report means:
+  millpond explain same_stream
+
+All commands: millpond --help
+";
+
 /// Runs the command of this process.
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let result = match arguments.command {
+    let Some(command) = Arguments::parse().command else {
+        return outside::print(GREETING).map_or(Status::Wrong, |()| Status::Holds).into();
+    };
+    let result = match command {
         Command::Run(run) => run.run(),
         Command::Check(check) => check.run(),
         Command::Test(test) => test.run(),
         Command::Fmt(fmt) => fmt.run(),
+        Command::Operations(operations) => operations.run(),
         Command::Explain(explain) => explain.run(),
+        Command::New(new) => new.run(),
+        Command::Completions(completions) => completions.run(Arguments::command()),
+        Command::Manual(manual) => manual.run(Arguments::command()),
     };
     match result {
         Ok(status) => status.into(),
@@ -69,5 +102,10 @@ mod tests {
     #[test]
     fn arguments_are_sound() {
         super::Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_version_names_the_schema() {
+        assert!(super::VERSION.ends_with(&format!("schema {})", crate::report::SCHEMA)));
     }
 }

@@ -220,6 +220,16 @@ pub(super) fn write(place: &Path, text: &str) -> Result<(), Complaint> {
     output.close()
 }
 
+/// Writes a file that must not be there yet.
+pub(super) fn create(file: &Path, text: &str) -> Result<(), Complaint> {
+    let created = File::options().write(true).create_new(true).open(file);
+    let written = created.and_then(|mut created| created.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Complaint::wrong(format!("{} exists already", file.display())),
+        _ => Complaint::io("write", file, &error),
+    })
+}
+
 /// Writes a new text into a file that is there, whole or not at all. Links and permissions stay.
 pub(super) fn rewrite(file: &Path, text: &str) -> Result<(), Complaint> {
     let complaint = |error: io::Error| Complaint::io("write", file, &error);

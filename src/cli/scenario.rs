@@ -100,7 +100,7 @@ impl Scenario {
         diagnostics::render(&self.place.name, &self.text, diagnostics, false)
     }
 
-    fn origin(&self, seed: u64) -> Origin {
+    pub(super) fn origin(&self, seed: u64) -> Origin {
         let path = self.shown();
         Origin { path, model: "cuda".to_owned(), profile: "default".to_owned(), seed }
     }

@@ -304,8 +304,8 @@ fn named_in_moments(program: &Program) -> impl Iterator<Item = StmtId> + '_ {
     })
 }
 
-/// Why the operands do not meet the demand; `None` when they do.
-fn mismatch(demand: Demand, operands: &Operands) -> Option<Mismatch> {
+/// Why the operands do not meet the demand; `None` when they do. A checked program pairs each demand with its operands.
+pub fn mismatch(demand: Demand, operands: &Operands) -> Option<Mismatch> {
     match (demand, operands) {
         (
             Demand::Compare { comparison, .. } | Demand::Moments { comparison, .. },
@@ -323,7 +323,6 @@ fn mismatch(demand: Demand, operands: &Operands) -> Option<Mismatch> {
             (_, None) => Some(Mismatch::Absent { subject: false }),
             (Some(subject), Some(object)) => relation(demand, subject, object),
         },
-        // A checked program pairs each demand with its operands.
         (demand, operands) => unreachable!("{demand:?} cannot be about {operands:?}"),
     }
 }

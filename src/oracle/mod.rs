@@ -8,4 +8,5 @@ mod expectations;
 pub use accounting::{Accounting, Violation};
 pub use expectations::{
     Broken, Expectations, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict,
+    mismatch,
 };

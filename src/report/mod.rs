@@ -1,12 +1,14 @@
-//! From events and verdicts to bytes: the report for people, JSON lines for programs, RON for snapshots.
+//! From events and verdicts to bytes: the report for people, JSON lines for programs, RON for snapshots, DOT for graphs.
 //!
 //! It decides how things look and nothing else. It opens no files, asks no clock and knows no terminal.
 
+mod graph;
 mod json;
 mod names;
 mod snapshot;
 mod text;
 
+pub use graph::Graph;
 pub use json::{JsonLines, SCHEMA};
 pub use snapshot::Snapshots;
 pub use text::{Closing, Compared, Options, Text, failures};

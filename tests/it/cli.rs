@@ -143,6 +143,45 @@ fn words_are_explained() {
 }
 
 #[test]
+fn a_new_scenario_runs_and_holds() {
+    let folder = Folder::new("new");
+    let written = folder.millpond(&["new", "my_first.scn"]);
+    assert_eq!(status(&written), 0);
+    assert!(out(&written).contains("millpond run my_first.scn"), "{}", out(&written));
+    let text = fs::read_to_string(folder.0.join("my_first.scn")).expect("it was written");
+    assert!(text.contains("scenario \"my first\"\n"), "{text}");
+    let seeds: [&[&str]; 2] = [&["run", "my_first.scn"], &["run", "my_first.scn", "--seed", "7"]];
+    for arguments in seeds.into_iter().chain([&["fmt", "--check", "my_first.scn"] as &[&str]]) {
+        let output = folder.millpond(arguments);
+        assert_eq!(status(&output), 0, "{}{}", out(&output), err(&output));
+        assert!(err(&output).is_empty(), "no warning: {}", err(&output));
+    }
+    let again = folder.millpond(&["new", "my_first.scn"]);
+    assert_eq!((status(&again), err(&again).as_str()), (2, "error: my_first.scn exists already\n"));
+    assert_eq!(fs::read_to_string(folder.0.join("my_first.scn")).expect("still there"), text);
+    assert_eq!(status(&folder.millpond(&["new", "missing/first.scn"])), 2);
+}
+
+#[test]
+fn without_a_command_there_is_something_to_try() {
+    let folder = Folder::new("greeting");
+    let greeting = folder.millpond(&[]);
+    assert_eq!(status(&greeting), 0);
+    let text = out(&greeting);
+    let commands: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("  millpond ")).collect();
+    assert_eq!(commands.len(), 3, "{text}");
+    for command in commands {
+        let arguments: Vec<&str> = command.split(' ').collect();
+        assert_eq!(status(&folder.millpond(&arguments)), 0, "{command}");
+    }
+    assert!(out(&folder.millpond(&["--version"])).contains("model cuda"));
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        assert!(out(&folder.millpond(&["completions", shell])).contains("explain"), "{shell}");
+    }
+    assert!(out(&folder.millpond(&["man"])).starts_with(".ie"), "{}", out(&folder.millpond(&["man"])));
+}
+
+#[test]
 fn a_dash_is_standard_input() {
     let folder = Folder::new("dash");
     let run = |arguments: &[&str], text: &str| {
@@ -233,6 +272,58 @@ fn json_lines_have_a_header_and_a_verdict() {
     assert_eq!(verdict["ordering"], "not_checked");
     assert_eq!(verdict["expectations"][0]["first"]["values"]["left"], 1 << 20);
     assert!(lines.iter().any(|line| line["event"] == "decided" && line["policy"] == "growth"));
+}
+
+#[test]
+fn an_expectation_that_fails_says_since_when() {
+    let folder = Folder::new("since");
+    folder.file(
+        "fails.scn",
+        "stream s
+pool p { release_threshold = max }
+s: x = alloc 1MiB from p
+sync s
+expect p.used == 0B
+expect p.follow_event == off
+repeat i in 0..3 {
+  s: z[i] = alloc 1MiB from p
+  expect p.used <= 3MiB
+}
+expect z[2] reuses x
+",
+    );
+    let text = out(&folder.millpond(&["run", "fails.scn"]));
+    for finding in [
+        "
+error[expectation]: line 5: p.used == 0B
+                            ^^^^^^^^^^^^
+  expected  0B
+  actual    1MiB
+  since     line 3: s: x = alloc 1MiB from p
+",
+        "
+error[expectation]: line 6: p.follow_event == off
+                            ^^^^^^^^^^^^^^^^^^^^^
+  expected  off
+  actual    on
+  since     the start of the run
+",
+        "
+error[expectation]: line 9: p.used <= 3MiB
+                            ^^^^^^^^^^^^^^
+  fails     1 of 3 times, at first:
+  expected  at most 3MiB
+  actual    4MiB
+  since     line 8: s: z[i] = alloc 1MiB from p
+",
+        "
+  expected  reuses x
+  actual    no byte shared
+  since     line 8: s: z[i] = alloc 1MiB from p
+",
+    ] {
+        assert!(text.contains(finding), "{text}\n has no {finding}");
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 #[cfg(feature = "cli")]
 mod cli;
 mod fmt;
+#[cfg(feature = "cli")]
+mod graph;
 mod loops;
 mod machine;
 mod naive;

@@ -167,6 +167,14 @@ expects it, `or_fails out_of_memory` accepts it. Lines about the missing buffer 
         "scenarios/sync/query.scn",
     ),
     failure(
+        "expectation",
+        "An `expect` line does not hold where it stands.
+The report shows what was expected and what is, at the first time, and since which call it is so: the last one that
+changed the figure, or the allocation that the line is about. An expectation waits for nothing; a `sync` before it
+does.",
+        "scenarios/basics/statistics.scn",
+    ),
+    failure(
         "deadlock",
         "Nothing can advance any more: each waits for the next, the last for the first.
 A kernel that runs `until` a signal and a host that waits for that kernel before it gives the signal are enough.

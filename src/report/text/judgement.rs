@@ -158,7 +158,7 @@ fn times(times: u64) -> String {
     if times > 1 { format!(" x {times}") } else { String::new() }
 }
 
-fn rest(count: usize, shown: usize, noun: &str) -> Option<String> {
+pub(super) fn rest(count: usize, shown: usize, noun: &str) -> Option<String> {
     (count > shown).then(|| format!("    .. and {} more {noun}", count - shown))
 }
 
@@ -260,7 +260,7 @@ fn outcome(judged: &Judged, demand: Demand, skipped: bool) -> String {
     format!("fails{count}: {}", why(first, demand))
 }
 
-fn why(mismatch: &Mismatch, demand: Demand) -> String {
+pub(super) fn why(mismatch: &Mismatch, demand: Demand) -> String {
     let served = |policy: Option<Policy>| policy.map_or("no class", Policy::name);
     match *mismatch {
         Mismatch::Values { left, right } => {
@@ -296,7 +296,7 @@ fn other_side(demand: Demand) -> &'static str {
     }
 }
 
-fn value(value: i128, unit: Unit) -> String {
+pub(super) fn value(value: i128, unit: Unit) -> String {
     match (unit, u64::try_from(value)) {
         (Unit::Bytes, Ok(bytes)) => Bytes(bytes).to_string(),
         (Unit::Nanos, Ok(nanos)) => Nanos(nanos).to_string(),

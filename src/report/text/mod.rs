@@ -2,6 +2,7 @@
 
 mod allocations;
 mod judgement;
+mod mismatches;
 mod pools;
 mod reasons;
 mod table;
@@ -80,6 +81,7 @@ pub struct Text<'p> {
     timeline: timeline::Timeline,
     pools: pools::Pools,
     failures: judgement::Failures,
+    mismatches: mismatches::Mismatches,
 }
 
 impl<'p> Text<'p> {
@@ -93,6 +95,7 @@ impl<'p> Text<'p> {
             timeline: Default::default(),
             pools: Default::default(),
             failures: Default::default(),
+            mismatches: mismatches::Mismatches::new(program),
         }
     }
 
@@ -112,6 +115,7 @@ impl<'p> Text<'p> {
         // What was found stands first and has no limit; what it was found in shares the rest of the lines.
         let room = LINES_MAX - lines.len() - last.len();
         lines.extend(self.failures.lines(book, verdict, width));
+        lines.extend(self.mismatches.lines(book, verdict, width));
         lines.extend(lay_out(sections, room));
         if let Compared::Different(differences) = &closing.compared {
             lines.push(String::new());
@@ -134,6 +138,7 @@ impl Sink for Text<'_> {
         self.timeline.event(&self.book, event);
         self.pools.event(&self.book, event);
         self.failures.event(event);
+        self.mismatches.event(&self.book, event);
         self.book.event(event);
     }
 }

@@ -31,6 +31,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("annotate_snippets", &["cli"]),
     ("anyhow", &["cli"]),
     ("clap", &["cli"]),
+    ("clap_complete", &["cli"]),
+    ("clap_mangen", &["cli"]),
     ("cust", &["hw"]),
     ("index_vec", &["base"]),
     ("indicatif", &["cli"]),

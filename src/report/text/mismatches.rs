@@ -1,0 +1,172 @@
+//! Expectations that do not hold, each with its line, both values, and the line since which it is so.
+//!
+//! It keeps one record for each figure that an expectation reads, and one for each expectation that fails: nothing that
+//! grows with the run. Whether an expectation holds is the oracle's affair.
+
+use super::judgement::{rest, value, why};
+use super::table::{columns_of, shorten};
+use crate::base::{Bytes, ExpectId, PoolId, StmtId};
+use crate::oracle::{Mismatch, Verdict, mismatch};
+use crate::report::names::Book;
+use crate::scenario::{Action, Demand, Instruction, Program};
+use crate::trace::{Comparison, Event, Figure, Kind, Ledger, Operands, PoolState};
+use std::collections::BTreeMap;
+
+/// So many expectations are shown; the table below has all.
+const SHOWN_MAX: usize = 8;
+
+/// A figure of a pool.
+type Read = (PoolId, Figure);
+
+/// Since when a value is what it is.
+#[derive(Clone, Copy, Debug)]
+struct Since {
+    /// The figure; `None` for an allocation.
+    read: Option<Read>,
+    /// The statement; `None` for the start of the run.
+    stmt: Option<StmtId>,
+}
+
+/// Collects what the expectations that fail need.
+#[derive(Clone, Debug)]
+pub(super) struct Mismatches {
+    /// What each expectation reads where it stands.
+    reads: BTreeMap<StmtId, Vec<Read>>,
+    /// Each of these figures, and the statement that changed it last.
+    figures: BTreeMap<Read, (u64, Option<StmtId>)>,
+    /// For each expectation that fails, since when, at the first time.
+    failing: BTreeMap<ExpectId, Vec<Since>>,
+}
+
+impl Mismatches {
+    /// Before the first event.
+    pub(super) fn new(program: &Program) -> Self {
+        let mut reads: BTreeMap<StmtId, Vec<Read>> = BTreeMap::new();
+        for instruction in &program.code {
+            if let Instruction::Call { stmt, action: Action::Peek { pool, figure, .. } } = instruction {
+                let read = reads.entry(*stmt).or_default();
+                if !read.contains(&(*pool, *figure)) {
+                    read.push((*pool, *figure));
+                }
+            }
+        }
+        let figures =
+            reads.values().flatten().map(|read| (*read, (at_start(program, *read), None))).collect();
+        Self { reads, figures, failing: BTreeMap::new() }
+    }
+
+    /// Takes an event.
+    pub(super) fn event(&mut self, book: &Book<'_>, event: &Event<'_>) {
+        match event.kind {
+            Kind::State { pool, state } => {
+                let all = Figure::ALL.map(|figure| (pool, figure));
+                let (first, last) = (all.iter().min().copied(), all.iter().max().copied());
+                let (Some(first), Some(last)) = (first, last) else { return };
+                for ((_, figure), (value, stmt)) in self.figures.range_mut(first..=last) {
+                    let now = state.figure(*figure);
+                    if std::mem::replace(value, now) != now {
+                        *stmt = Some(event.stmt);
+                    }
+                }
+            }
+            Kind::Expect { expect, operands }
+                if !self.failing.contains_key(&expect)
+                    && mismatch(book.program.expects[expect].demand, operands).is_some() =>
+            {
+                self.failing.insert(expect, self.since(book, event.stmt, operands));
+            }
+            _ => {}
+        }
+    }
+
+    fn since(&self, book: &Book<'_>, stmt: StmtId, operands: &Operands) -> Vec<Since> {
+        match operands {
+            Operands::Values { .. } => {
+                let reads = self.reads.get(&stmt).into_iter().flatten();
+                let changed = |read: &Read| self.figures.get(read).and_then(|(_, stmt)| *stmt);
+                reads.map(|read| Since { read: Some(*read), stmt: changed(read) }).collect()
+            }
+            Operands::Placements { subject, .. } => {
+                let known = subject.as_ref().and_then(|subject| book.known(subject.alloc));
+                known.map(|known| Since { read: None, stmt: Some(known.stmt) }).into_iter().collect()
+            }
+        }
+    }
+
+    /// The expectations that fail, as findings.
+    pub(super) fn lines(&self, book: &Book<'_>, verdict: &Verdict, width: usize) -> Vec<String> {
+        let failing = verdict.expectations.iter_enumerated();
+        let failing = failing.filter_map(|(id, judged)| Some((id, judged, judged.first?)));
+        let mut lines = Vec::new();
+        for (id, judged, first) in failing.clone().take(SHOWN_MAX) {
+            let expect = &book.program.expects[id];
+            let text = &book.program.statements[expect.stmt].text;
+            let text = text.strip_prefix("expect ").unwrap_or(text);
+            let title = format!("error[expectation]: line {}: ", book.line(expect.stmt));
+            let text = shorten(text, width.saturating_sub(columns_of(&title)).max(24));
+            lines.push(String::new());
+            lines.push(format!("{title}{text}"));
+            lines.push(format!(
+                "{:indent$}{}",
+                "",
+                "^".repeat(columns_of(&text)),
+                indent = columns_of(&title)
+            ));
+            if judged.times > 1 {
+                lines.push(format!("  fails     {} of {} times, at first:", judged.failed, judged.times));
+            }
+            let (expected, actual) = sides(expect.demand, &first, &text);
+            lines.push(shorten(&format!("  expected  {expected}"), width));
+            lines.push(shorten(&format!("  actual    {actual}"), width));
+            let sinces = self.failing.get(&id).map_or(&[][..], Vec::as_slice);
+            lines.extend(sinces.iter().map(|since| since_line(book, *since, sinces.len() > 1, width)));
+        }
+        lines.extend(rest(failing.count(), SHOWN_MAX, "expectations that fail"));
+        lines
+    }
+}
+
+/// A figure of a pool before the first call.
+fn at_start(program: &Program, (pool, figure): Read) -> u64 {
+    let (attributes, zero) = (program.setup.pools[pool].attributes, Bytes::ZERO);
+    let ledger = Ledger::default();
+    let empty =
+        PoolState { reserved: zero, reserved_high: zero, used: zero, used_high: zero, ledger, attributes };
+    empty.figure(figure)
+}
+
+/// What is demanded, and what is.
+fn sides(demand: Demand, first: &Mismatch, text: &str) -> (String, String) {
+    match (demand, *first) {
+        (Demand::Compare { comparison, unit }, Mismatch::Values { left, right }) => {
+            let sign = match comparison {
+                Comparison::Equal => "",
+                Comparison::NotEqual => "not ",
+                Comparison::Less => "less than ",
+                Comparison::LessEqual => "at most ",
+                Comparison::Greater => "more than ",
+                Comparison::GreaterEqual => "at least ",
+            };
+            (format!("{sign}{}", value(right, unit)), value(left, unit))
+        }
+        _ => {
+            let relation = text.split_once(' ').map_or(text, |(_, relation)| relation);
+            (relation.to_owned(), why(first, demand))
+        }
+    }
+}
+
+fn since_line(book: &Book<'_>, since: Since, several: bool, width: usize) -> String {
+    let figure = match since.read {
+        Some((pool, figure)) if several => {
+            format!("  ({}.{})", book.program.names.pools[pool], figure.name())
+        }
+        _ => String::new(),
+    };
+    let when = match since.stmt {
+        Some(stmt) => format!("line {}: {}", book.line(stmt), book.program.statements[stmt].text),
+        None => "the start of the run".to_owned(),
+    };
+    let room = width.saturating_sub(12 + columns_of(&figure));
+    format!("  since     {}{figure}", shorten(&when, room))
+}
