@@ -91,7 +91,7 @@ pub enum Statement {
     /// `repeat i in 0..10 { .. }`
     Repeat(Repeat),
     /// A call.
-    Call(Call),
+    Call(Box<Call>),
     /// `expect ..`
     Expect(Expect),
     /// `snapshot "name"`

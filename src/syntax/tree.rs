@@ -72,7 +72,7 @@ impl Tree<'_> {
                 body: Body::default(),
             }),
             Rule::expect => Statement::Expect(self.expectation(next(&mut parts))),
-            _ => Statement::Call(self.call(negated)),
+            _ => Statement::Call(Box::new(self.call(negated))),
         }
     }
 
