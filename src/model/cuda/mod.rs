@@ -113,6 +113,15 @@ impl Cuda {
         Some(Growth { mapped, unmapped })
     }
 
+    /// Gives those idle chunks of a pool back that leave it at least `keep` bytes; says how many bytes.
+    fn release_above(&mut self, pool: PoolId, keep: Bytes) -> Bytes {
+        if self.pools[pool].settle(keep.0) {
+            return Bytes::ZERO;
+        }
+        let chunks = chunks::above(&self.pools[pool], &self.rules, keep.0);
+        self.release(pool, &chunks)
+    }
+
     /// Gives chunks of a pool back to its device; says how many bytes.
     fn release(&mut self, pool: PoolId, chunks: &[Span]) -> Bytes {
         let pool = &mut self.pools[pool];
@@ -235,20 +244,17 @@ impl Allocator for Cuda {
     ) {
         for id in self.pools.indices() {
             self.pools[id].observe(observed);
-            let pool = &self.pools[id];
-            if releases == Some(pool.device) {
-                let chunks = chunks::above(pool, &self.rules, pool.attributes.release_threshold.0);
-                if !chunks.is_empty() {
-                    released.push((id, self.release(id, &chunks)));
-                }
+            let Pool { device, attributes, .. } = self.pools[id];
+            if releases == Some(device) {
+                let bytes = self.release_above(id, attributes.release_threshold);
+                released.extend((bytes > Bytes::ZERO).then_some((id, bytes)));
             }
             self.check(id);
         }
     }
 
     fn trim(&mut self, pool: PoolId, keep: Bytes) -> Bytes {
-        let chunks = chunks::above(&self.pools[pool], &self.rules, keep.0);
-        let released = self.release(pool, &chunks);
+        let released = self.release_above(pool, keep);
         self.check(pool);
         released
     }

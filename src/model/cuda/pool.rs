@@ -32,6 +32,8 @@ pub(super) struct Pool {
     pub(super) extents: Runs,
     /// For each stream, the pending tiles in the order of their frees.
     pending: Vec<Pending>,
+    /// Releasing down to so many bytes has left nothing that could go, and no tile has become idle since.
+    settled: Option<u64>,
     /// For each stream, how many freed tiles it has.
     freed: Vec<u32>,
     /// The streams that have any, ascending.
@@ -74,6 +76,7 @@ reuse_on_clone!(Pool {
     digest,
     freed,
     freeing,
+    settled,
 });
 
 impl Pool {
@@ -95,6 +98,7 @@ impl Pool {
             observed: Runs::new(1),
             extents: Runs::new(1),
             pending: vec![Pending { oldest: NONE, newest: NONE }; streams],
+            settled: None,
             freed: vec![0; streams],
             freeing: Vec::new(),
             digest: 0,
@@ -255,6 +259,7 @@ impl Pool {
 
     /// A pending tile becomes an observed one. Its place on the indexes that do not care stays.
     fn mark_observed(&mut self, id: TileId, state: State) {
+        self.settled = None;
         self.digest = self.digest.wrapping_sub(self.tiles[id].digest());
         self.tiles[id].state = state;
         let tile = self.tiles[id];
@@ -381,12 +386,22 @@ impl Pool {
 
     /// Newly mapped bytes become an unused tile.
     pub(super) fn map(&mut self, start: u64, size: u64) -> TileId {
+        self.settled = None;
         self.reserved += size;
         self.reserved_high = self.reserved_high.max(self.reserved);
         self.digest = self.digest.wrapping_add(opening(start));
         let id = self.tiles.insert(start, size, State::Unused, NONE, NONE);
         self.put(id);
         id
+    }
+
+    /// Whether releasing down to `keep` bytes is known to find nothing; asked once, it is known from then on.
+    pub(super) fn settle(&mut self, keep: u64) -> bool {
+        let is_settled = self.settled.is_some_and(|settled| settled <= keep);
+        if !is_settled {
+            self.settled = Some(keep);
+        }
+        is_settled
     }
 
     /// Unmaps `from..to`, which only idle tiles cover, the first of them `first` or after it.
