@@ -10,6 +10,7 @@ mod outside;
 mod run;
 mod scenario;
 mod snapshots;
+mod sweep;
 mod test;
 
 use clap::{Parser, Subcommand};

@@ -3,12 +3,16 @@
 #[cfg(feature = "cli")]
 mod cli;
 mod fmt;
+#[cfg(feature = "cli")]
+mod formats;
 mod loops;
 mod machine;
 mod naive;
 mod order;
 #[cfg(feature = "cli")]
 mod readme;
+#[cfg(feature = "cli")]
+mod sweep;
 mod tidy;
 
 /// How many rounds a randomised test makes: a small budget by default, fifty times as many with `MILLPOND_FULL=1`.

@@ -4,6 +4,7 @@ mod allocations;
 mod judgement;
 mod pools;
 mod reasons;
+mod sweep;
 mod table;
 mod timeline;
 
