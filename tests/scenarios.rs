@@ -4,7 +4,7 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use millpond::cli::{Scenario, Settings, find};
-use millpond::report::{Compared, Options};
+use millpond::report::{Compared, Notation, Options};
 use millpond::scenario::Program;
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,9 @@ fn repeats(scenario: &Scenario, program: &Program, report: &str) -> Result<(), F
     if scenario.run(program, &SETTINGS)?.report != report {
         return Err("a second run reports something else".into());
     }
-    let json = || -> Result<Vec<u8>, Failed> { Ok(scenario.run_as_json(program, &SETTINGS, Vec::new())?.1?) };
+    let json = || -> Result<Vec<u8>, Failed> {
+        Ok(scenario.run_as_lines(program, &SETTINGS, Notation::Json, Vec::new())?.1?)
+    };
     let first = json()?;
     if json()? != first {
         return Err("a second run gives other JSON lines".into());
@@ -89,7 +91,7 @@ fn means_the_same_formatted(scenario: &Scenario, program: &Program) -> Result<()
     let formatted = Scenario { text: formatted, ..scenario.clone() };
     let Ok((other, _)) = formatted.load() else { return Err("its usual form is no valid scenario".into()) };
     let events = |scenario: &Scenario, program: &Program| -> Result<Vec<serde_json::Value>, Failed> {
-        let bytes = scenario.run_as_json(program, &SETTINGS, Vec::new())?.1?;
+        let bytes = scenario.run_as_lines(program, &SETTINGS, Notation::Json, Vec::new())?.1?;
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(10_000);
         lines.map(|line| Ok(without_lines(serde_json::from_slice(line)?))).collect()
     };

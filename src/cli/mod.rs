@@ -13,6 +13,7 @@ mod run;
 mod scenario;
 mod shell;
 mod snapshots;
+mod sweep;
 mod test;
 
 use clap::{CommandFactory, Parser, Subcommand};

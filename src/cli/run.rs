@@ -1,8 +1,8 @@
 //! `millpond run`: runs one scenario and reports.
 
 use super::outside::{self, Complaint, Output, Status};
-use super::{Scenario, Settings};
-use crate::report::{Compared, Options};
+use super::{Scenario, Settings, sweep};
+use crate::report::{Compared, Notation, Options};
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -13,8 +13,22 @@ use std::path::PathBuf;
 Examples:
   millpond run scenarios/guide/follow_event.scn
   millpond run scenarios/guide/basic.scn --seed 7 --format json -o run.jsonl
+  millpond run scenarios/guide/basic.scn --format csv > pools.csv
   millpond run - < draft.scn
+  millpond run FILE --set scratch.release_threshold=0B,max --set turns=10,100
 
+--set runs every combination of the values, at most 1,000, and prints a row for
+each. NAME is
+  POOL.release_threshold, POOL.max_size          a size; `max` too
+  POOL.follow_event, .opportunistic, .internal   `on` or `off`
+  gpu0.default_pool.release_threshold            and its three policies
+  gpu0.memory                                    a size
+  NAME                                           the value of a `let NAME`
+Expectations that do not hold with other values are counted in the column
+`fails` and do not change the exit status of such a table; an unexpected error
+and a deadlock do. Snapshots are not compared.
+
+Formats: docs/formats.md has every field.
 Exit status: 0 holds, 1 fails, 2 the input is wrong or cannot be read")]
 pub(super) struct Run {
     /// The scenario; - is standard input
@@ -22,18 +36,27 @@ pub(super) struct Run {
     /// Draws the durations of kernels
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// A report for people, or JSON lines for programs
+    /// A report for people; or data for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Runs with other values and prints a row for each; may be given several times
+    #[arg(long, value_name = "NAME=V,V,..")]
+    set: Vec<String>,
     /// Writes to a file, once it is whole
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
+    /// A report, or a table, for people
     Text,
+    /// JSON lines: a header, an object an event, a verdict
     Json,
+    /// The same as one RON document
+    Ron,
+    /// The state of each pool over time
+    Csv,
 }
 
 impl Run {
@@ -56,14 +79,24 @@ impl Run {
             colour: to_terminal && outside::colour(&io::stdout()),
         };
         let settings = Settings { seed: self.seed, options, bless: false };
+        if !self.set.is_empty() {
+            let Some(values) = sweep::Values::read(&self.set)? else { return Ok(Status::Wrong) };
+            return sweep::run(&scenario, &values, &settings, self.format, self.output.as_deref());
+        }
         let mut output = Output::open(self.output.as_deref())?;
+        let lines = |notation, output: &mut Output| {
+            let result = scenario.run_as_lines(&program, &settings, notation, output);
+            result.map(|(outcome, written)| (outcome, written.map(drop)))
+        };
         let result = match self.format {
             Format::Text => scenario.run(&program, &settings).map(|outcome| {
                 let written = output.write_all(outcome.report.as_bytes());
                 (outcome, written)
             }),
-            Format::Json => scenario
-                .run_as_json(&program, &settings, &mut output)
+            Format::Json => lines(Notation::Json, &mut output),
+            Format::Ron => lines(Notation::Ron, &mut output),
+            Format::Csv => scenario
+                .run_as_csv(&program, &settings, &mut output)
                 .map(|(outcome, written)| (outcome, written.map(drop))),
         };
         let (outcome, written) = match result {
@@ -78,7 +111,7 @@ impl Run {
             return Err(Complaint::wrong(format!("cannot write the report: {error}")));
         }
         output.close()?;
-        if self.format == Format::Json || !to_terminal {
+        if self.format != Format::Text || !to_terminal {
             self.explain(&outcome.failures, &outcome.compared);
         }
         Ok(if outcome.holds() { Status::Holds } else { Status::Fails })

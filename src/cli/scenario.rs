@@ -6,7 +6,7 @@ use crate::base::{Diagnostic, Severity};
 use crate::engine::{Ending, Stop};
 use crate::oracle::{Accounting, Broken, Expectations, Verdict};
 use crate::profile::Profile;
-use crate::report::{Closing, Compared, JsonLines, Options, Origin, Snapshots, Text};
+use crate::report::{Closing, Compared, Lines, Notation, Options, Origin, Snapshots, States, Text};
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Sink};
 use std::io::Write;
@@ -118,21 +118,38 @@ impl Scenario {
         Ok(outcome)
     }
 
-    /// Runs, with JSON lines to a writer. The inner result is that of the writer.
+    /// Runs, with a line an event to a writer. The inner result is that of the writer.
     ///
     /// # Errors
     ///
     /// A snapshot file that cannot be read or written.
-    pub fn run_as_json<W: Write>(
+    pub fn run_as_lines<W: Write>(
+        &self,
+        program: &Program,
+        settings: &Settings,
+        notation: Notation,
+        out: W,
+    ) -> Result<(Outcome, std::io::Result<W>), Complaint> {
+        let mut lines = Lines::new(program, &self.origin(settings.seed), notation, out);
+        let (outcome, ending) = self.judge(program, settings, &mut lines)?;
+        let written = lines.finish(ending.at, &outcome.verdict, &outcome.compared);
+        Ok((outcome, written))
+    }
+
+    /// Runs, with the states of the pools as CSV to a writer. The inner result is that of the writer.
+    ///
+    /// # Errors
+    ///
+    /// A snapshot file that cannot be read or written.
+    pub fn run_as_csv<W: Write>(
         &self,
         program: &Program,
         settings: &Settings,
         out: W,
     ) -> Result<(Outcome, std::io::Result<W>), Complaint> {
-        let mut lines = JsonLines::new(program, &self.origin(settings.seed), out);
-        let (outcome, ending) = self.judge(program, settings, &mut lines)?;
-        let written = lines.finish(ending.at, &outcome.verdict, &outcome.compared);
-        Ok((outcome, written))
+        let mut states = States::new(program, out);
+        let (outcome, _) = self.judge(program, settings, &mut states)?;
+        Ok((outcome, states.finish()))
     }
 
     fn judge(
@@ -141,18 +158,8 @@ impl Scenario {
         settings: &Settings,
         report: &mut impl Sink,
     ) -> Result<(Outcome, Ending), Complaint> {
-        let mut judge = Expectations::new(program);
         let mut snapshots = Snapshots::new(program);
-        let mut books = Checked(cfg!(debug_assertions).then(|| Accounting::new(&program.setup)));
-        let sinks = ((&mut judge, &mut snapshots), (&mut books, report));
-        let ending = crate::engine::run(program, settings.seed, sinks);
-        let violations = books.0.as_ref().map_or(&[][..], Accounting::violations);
-        assert!(violations.is_empty(), "the books do not add up, which is a bug of millpond: {violations:?}");
-        let broken = match &ending.stop {
-            Some(Stop::Broken { stmt, reason }) => Some(Broken { stmt: *stmt, reason: reason.clone() }),
-            Some(Stop::Deadlock { .. }) | None => None,
-        };
-        let verdict = judge.finish(broken);
+        let (verdict, ending) = self.verdict(program, settings, &mut (&mut snapshots, report));
         let snapshots = snapshots.finish();
         let compared = match &snapshots {
             None => Compared::None,
@@ -161,6 +168,26 @@ impl Scenario {
         };
         let failures = crate::report::failures(program, &verdict, &compared);
         Ok((Outcome { verdict, compared, snapshots, report: String::new(), failures }, ending))
+    }
+
+    /// Runs and judges; snapshots are not looked at.
+    pub(super) fn verdict(
+        &self,
+        program: &Program,
+        settings: &Settings,
+        report: &mut impl Sink,
+    ) -> (Verdict, Ending) {
+        let mut judge = Expectations::new(program);
+        let mut books = Checked(cfg!(debug_assertions).then(|| Accounting::new(&program.setup)));
+        let sinks = (&mut judge, (&mut books, report));
+        let ending = crate::engine::run(program, settings.seed, sinks);
+        let violations = books.0.as_ref().map_or(&[][..], Accounting::violations);
+        assert!(violations.is_empty(), "the books do not add up, which is a bug of millpond: {violations:?}");
+        let broken = match &ending.stop {
+            Some(Stop::Broken { stmt, reason }) => Some(Broken { stmt: *stmt, reason: reason.clone() }),
+            Some(Stop::Deadlock { .. }) | None => None,
+        };
+        (judge.finish(broken), ending)
     }
 }
 

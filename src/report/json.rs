@@ -1,8 +1,9 @@
-//! JSON lines for programs: a header, one object an event, a verdict. Streamed, so that a long run needs no memory.
+//! Data for programs: a header, one object an event, a verdict. Streamed, so that a long run needs no memory.
 //!
 //! Sizes are bytes and times are virtual nanoseconds, all as integers. The order of the fields never changes.
 
 use super::Origin;
+use super::document::{Document, Notation};
 use super::names::Book;
 use super::text::Compared;
 use crate::base::{Nanos, StmtId};
@@ -18,19 +19,17 @@ use std::io::{self, Write};
 /// The version of this format. It grows with every change that a reader could notice.
 pub const SCHEMA: u32 = 1;
 
-/// The sink that writes JSON lines. A write that fails is kept, and nothing is written after it.
+/// The sink that writes a line an event: JSON lines, or the same as one RON document.
 #[derive(Debug)]
-pub struct JsonLines<'p, W> {
+pub struct Lines<'p, W> {
     book: Book<'p>,
-    out: W,
-    failed: Option<io::Error>,
+    document: Document<W>,
 }
 
-impl<'p, W: Write> JsonLines<'p, W> {
+impl<'p, W: Write> Lines<'p, W> {
     /// Writes the header.
-    pub fn new(program: &'p Program, origin: &Origin, out: W) -> Self {
-        let mut lines = Self { book: Book::new(program), out, failed: None };
-        lines.write(&Header {
+    pub fn new(program: &'p Program, origin: &Origin, notation: Notation, out: W) -> Self {
+        let header = Header {
             schema: SCHEMA,
             millpond: env!("CARGO_PKG_VERSION"),
             scenario: &program.title,
@@ -38,8 +37,8 @@ impl<'p, W: Write> JsonLines<'p, W> {
             model: &origin.model,
             profile: &origin.profile,
             seed: origin.seed,
-        });
-        lines
+        };
+        Self { book: Book::new(program), document: Document::new(notation, &header, "events", out) }
     }
 
     /// Writes the verdict.
@@ -47,25 +46,13 @@ impl<'p, W: Write> JsonLines<'p, W> {
     /// # Errors
     ///
     /// The first write that failed.
-    pub fn finish(mut self, end: Nanos, verdict: &Verdict, compared: &Compared) -> io::Result<W> {
+    pub fn finish(self, end: Nanos, verdict: &Verdict, compared: &Compared) -> io::Result<W> {
         let line = ending(&self.book, end, verdict, compared);
-        self.write(&line);
-        match self.failed {
-            Some(error) => Err(error),
-            None => self.out.flush().map(|()| self.out),
-        }
-    }
-
-    fn write(&mut self, line: &impl Serialize) {
-        if self.failed.is_some() {
-            return;
-        }
-        let written = serde_json::to_writer(&mut self.out, line).map_err(io::Error::from);
-        self.failed = written.and_then(|()| self.out.write_all(b"\n")).err();
+        self.document.finish(Some(("verdict", &line)))
     }
 }
 
-impl<W: Write> Sink for JsonLines<'_, W> {
+impl<W: Write> Sink for Lines<'_, W> {
     fn wants(&self, _: Detail) -> bool {
         true
     }
@@ -78,7 +65,7 @@ impl<W: Write> Sink for JsonLines<'_, W> {
             operation: event.ticket.map(|ticket| operation(&self.book, ticket)),
             body: body(&self.book, event),
         };
-        self.write(&line);
+        self.document.element(&line);
         self.book.event(event);
     }
 }

@@ -1,16 +1,23 @@
-//! From events and verdicts to bytes: the report for people, JSON lines for programs, RON for snapshots, DOT for graphs.
+//! From events and verdicts to bytes: the report for people, JSON lines, RON and CSV for programs, RON for snapshots, DOT for
+//! graphs.
 //!
 //! It decides how things look and nothing else. It opens no files, asks no clock and knows no terminal.
 
+mod document;
 mod graph;
 mod json;
 mod names;
 mod snapshot;
+mod states;
+mod sweep;
 mod text;
 
+pub use document::Notation;
 pub use graph::Graph;
-pub use json::{JsonLines, SCHEMA};
+pub use json::{Lines, SCHEMA};
 pub use snapshot::Snapshots;
+pub use states::States;
+pub use sweep::{Sweep, SweepRow, Tally};
 pub use text::{Closing, Compared, Options, Text, failures};
 
 /// What a report says about where the run came from.

@@ -26,27 +26,27 @@ expect gpu0.default_pool.usd == 0B
 ";
 
 /// A folder of its own that is removed at the end.
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
         fs::create_dir_all(&path).expect("a folder for a test can be made");
         Self(path)
     }
 
-    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.0.join(name);
         fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("a folder can be made");
         fs::write(&path, text).expect("a file can be written");
         path
     }
 
-    fn millpond(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn millpond(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().expect("millpond starts")
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_millpond"));
         command.args(arguments).current_dir(&self.0).env_remove("NO_COLOR");
         command
@@ -59,15 +59,15 @@ impl Drop for Folder {
     }
 }
 
-fn status(output: &Output) -> i32 {
+pub(crate) fn status(output: &Output) -> i32 {
     output.status.code().expect("millpond ends by itself")
 }
 
-fn out(output: &Output) -> String {
+pub(crate) fn out(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("output is text")
 }
 
-fn err(output: &Output) -> String {
+pub(crate) fn err(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("output is text")
 }
 

@@ -2,7 +2,10 @@
 
 #[cfg(feature = "cli")]
 mod cli;
+#[cfg(feature = "cli")]
 mod fmt;
+#[cfg(feature = "cli")]
+mod formats;
 #[cfg(feature = "cli")]
 mod graph;
 mod loops;
@@ -11,6 +14,8 @@ mod naive;
 mod order;
 #[cfg(feature = "cli")]
 mod readme;
+#[cfg(feature = "cli")]
+mod sweep;
 mod tidy;
 
 /// How many rounds a randomised test makes: a small budget by default, fifty times as many with `MILLPOND_FULL=1`.

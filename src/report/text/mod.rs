@@ -5,6 +5,7 @@ mod judgement;
 mod mismatches;
 mod pools;
 mod reasons;
+mod sweep;
 mod table;
 mod timeline;
 

@@ -1,0 +1,168 @@
+//! `millpond run --set`: one scenario with other values, side by side.
+//!
+//! The values are written into the text, which is then read and checked like any other.
+
+use super::outside::{self, Complaint, Output, Status};
+use super::{Scenario, Settings, diagnostics, run::Format};
+use crate::base::{Diagnostic, Severity, Span};
+use crate::edit::{self, Assignment};
+use crate::report::{Notation, Sweep, SweepRow, Tally};
+use std::io::{self, Write};
+
+/// So many combinations of values are run.
+const ROWS_MAX: usize = 1_000;
+
+/// What the arguments ask for.
+pub(super) struct Values {
+    assignments: Vec<Assignment>,
+}
+
+/// A combination: for each assignment, which of its values.
+type Choice = Vec<usize>;
+
+impl Values {
+    /// Reads the arguments; `None` for mistakes that were shown.
+    pub(super) fn read(arguments: &[String]) -> Result<Option<Self>, Complaint> {
+        let mut assignments: Vec<Assignment> = Vec::new();
+        for argument in arguments {
+            match edit::read_assignment(argument) {
+                Ok(assignment) => assignments.push(assignment),
+                Err(diagnostic) => {
+                    show(argument, &diagnostic);
+                    return Ok(None);
+                }
+            }
+        }
+        for (nth, assignment) in assignments.iter().enumerate() {
+            if assignments[..nth].iter().any(|before| before.name() == assignment.name()) {
+                let name = assignment.name();
+                return Err(Complaint::wrong(format!(
+                    "--set gives values to `{name}` twice: write them behind one another, `{name}=V,V`"
+                )));
+            }
+        }
+        let rows = assignments.iter().map(|assignment| assignment.values.len());
+        let rows = rows.fold(1usize, usize::saturating_mul);
+        if rows > ROWS_MAX {
+            return Err(Complaint::wrong(format!(
+                "--set asks for {rows} combinations of values, and {ROWS_MAX} are the most"
+            )));
+        }
+        Ok(Some(Self { assignments }))
+    }
+
+    /// All combinations; the last name changes fastest.
+    fn choices(&self) -> Vec<Choice> {
+        let mut choices = vec![Choice::new()];
+        for assignment in &self.assignments {
+            let longer = choices.iter().flat_map(|choice| {
+                (0..assignment.values.len()).map(|nth| choice.iter().copied().chain([nth]).collect())
+            });
+            choices = longer.collect();
+        }
+        choices
+    }
+
+    /// The scenario with a combination of values; `None` for mistakes that were shown.
+    fn scenario(&self, scenario: &Scenario, choice: &Choice) -> Option<(Scenario, crate::scenario::Program)> {
+        let mut text = scenario.text.clone();
+        let mut written: Vec<(usize, Span)> = Vec::new();
+        for (nth, assignment) in self.assignments.iter().enumerate() {
+            let (file, _) = crate::syntax::parse(&text);
+            match edit::assign(&file, &text, assignment, choice[nth]) {
+                Ok((edits, place)) => {
+                    written.iter_mut().for_each(|(_, span)| *span = edit::moved(*span, &edits));
+                    written.extend(place.map(|span| (nth, span)));
+                    text = edit::apply(&text, &edits);
+                }
+                Err(diagnostic) => {
+                    show(&assignment.text, &diagnostic);
+                    return None;
+                }
+            }
+        }
+        let changed = Scenario { text, path: scenario.path.clone(), place: scenario.place.clone() };
+        match changed.load() {
+            Ok((program, _)) => Some((changed, program)),
+            Err(diagnostics) => {
+                self.explain(&changed, choice, &written, &diagnostics);
+                None
+            }
+        }
+    }
+
+    /// Mistakes of a combination: those of a value at the value, others in the text that it makes.
+    fn explain(&self, changed: &Scenario, choice: &Choice, written: &[(usize, Span)], found: &[Diagnostic]) {
+        let errors: Vec<&Diagnostic> = found.iter().filter(|d| d.severity == Severity::Error).collect();
+        for (nth, span) in written {
+            let assignment = &self.assignments[*nth];
+            let place = assignment.values[choice[*nth]];
+            let is_inside = |d: &&&Diagnostic| {
+                span.start <= d.primary.span.start && d.primary.span.end <= span.end.max(span.start + 1)
+            };
+            if let Some(diagnostic) = errors.iter().find(is_inside) {
+                let moved = |at: Span| {
+                    let shift = |byte: u32| (byte.clamp(span.start, span.end) - span.start) + place.start;
+                    Span::new(shift(at.start), shift(at.end))
+                };
+                let mut diagnostic = (*diagnostic).clone();
+                diagnostic.primary.span = moved(diagnostic.primary.span);
+                diagnostic.secondary.clear();
+                diagnostic.help = diagnostic.help.map(|(help, edit)| {
+                    let edit = edit.filter(|edit| span.start <= edit.span.start && edit.span.end <= span.end);
+                    (help, edit.map(|edit| crate::base::Edit { span: moved(edit.span), ..edit }))
+                });
+                return show(&assignment.text, &diagnostic);
+            }
+        }
+        let values = self.assignments.iter().zip(choice);
+        let values: Vec<String> =
+            values.map(|(to, nth)| format!("{}={}", to.name(), to.value(*nth))).collect();
+        let path = format!("{} with {}", changed.shown(), values.join(" "));
+        let colour = outside::colour(&io::stderr());
+        outside::print_error(&diagnostics::render(&path, &changed.text, found, colour));
+    }
+}
+
+/// A mistake in an argument.
+fn show(argument: &str, diagnostic: &Diagnostic) {
+    let colour = outside::colour(&io::stderr());
+    outside::print_error(&diagnostics::render("--set", argument, std::slice::from_ref(diagnostic), colour));
+}
+
+/// Runs every combination and writes the table.
+pub(super) fn run(
+    scenario: &Scenario,
+    values: &Values,
+    settings: &Settings,
+    format: Format,
+    output: Option<&std::path::Path>,
+) -> Result<Status, Complaint> {
+    let mut title = String::new();
+    let mut rows: Vec<SweepRow> = Vec::new();
+    for choice in values.choices() {
+        let Some((changed, program)) = values.scenario(scenario, &choice) else { return Ok(Status::Wrong) };
+        let mut tally = Tally::new(&program);
+        let (verdict, ending) = changed.verdict(&program, settings, &mut tally);
+        let written = values.assignments.iter().zip(&choice);
+        let written = written.map(|(assignment, nth)| assignment.value(*nth).to_owned()).collect();
+        rows.push(tally.row(&program, written, ending.at, &verdict));
+        title = program.title;
+    }
+    let names = values.assignments.iter().map(|assignment| assignment.name().to_owned()).collect();
+    let sweep = Sweep { title, origin: scenario.origin(settings.seed), names, rows };
+    let mut output = Output::open(output)?;
+    let written = match format {
+        Format::Text => output.write_all(sweep.text().as_bytes()),
+        Format::Json => sweep.write(Notation::Json, &mut output).map(drop),
+        Format::Ron => sweep.write(Notation::Ron, &mut output).map(drop),
+        Format::Csv => sweep.write_csv(&mut output).map(drop),
+    };
+    if let Err(error) = written {
+        output.give_up();
+        return Err(Complaint::wrong(format!("cannot write the table: {error}")));
+    }
+    output.close()?;
+    let is_wrong = sweep.rows.iter().any(SweepRow::is_wrong);
+    Ok(if is_wrong { Status::Fails } else { Status::Holds })
+}

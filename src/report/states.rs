@@ -1,0 +1,69 @@
+//! The state of each pool over time as CSV, for spreadsheets and data frames: a row for each change, streamed.
+//!
+//! Sizes are bytes and times are virtual nanoseconds. It must not know what changed a pool.
+
+use super::names::Book;
+use crate::scenario::Program;
+use crate::trace::{Detail, Event, Kind, Sink};
+use std::io::{self, Write};
+
+/// The columns.
+const HEAD: [&str; 10] =
+    ["time_ns", "line", "pool", "reserved", "used", "live", "padding", "pending", "cached", "unused"];
+
+/// The sink that writes CSV. A write that fails is kept, and nothing is written after it.
+#[derive(Debug)]
+pub struct States<'p, W: Write> {
+    book: Book<'p>,
+    out: csv::Writer<W>,
+    failed: Option<csv::Error>,
+}
+
+impl<'p, W: Write> States<'p, W> {
+    /// Writes the head.
+    pub fn new(program: &'p Program, out: W) -> Self {
+        let mut out = csv::Writer::from_writer(out);
+        let failed = out.write_record(HEAD).err();
+        Self { book: Book::new(program), out, failed }
+    }
+
+    /// Ends the table.
+    ///
+    /// # Errors
+    ///
+    /// The first write that failed.
+    pub fn finish(self) -> io::Result<W> {
+        match self.failed {
+            Some(error) => Err(error.into()),
+            None => self.out.into_inner().map_err(|error| error.into_error()),
+        }
+    }
+}
+
+impl<W: Write> Sink for States<'_, W> {
+    fn wants(&self, detail: Detail) -> bool {
+        matches!(detail, Detail::Events | Detail::States)
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        let Kind::State { pool, state } = event.kind else { return };
+        if self.failed.is_some() {
+            return;
+        }
+        let ledger = &state.ledger;
+        let sizes = [
+            state.reserved,
+            state.used,
+            ledger.live,
+            ledger.padding,
+            ledger.pending,
+            ledger.cached,
+            ledger.unused,
+        ];
+        let program: &Program = self.book.program;
+        let (time, line) = (event.at.0.to_string(), self.book.line(event.stmt).to_string());
+        let head = [time, line, program.names.pools[pool].clone()];
+        let record = head.into_iter().chain(sizes.map(|size| size.0.to_string()));
+        self.failed = self.out.write_record(record).err();
+    }
+}

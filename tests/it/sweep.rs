@@ -1,0 +1,90 @@
+//! `millpond run --set` from outside: a row for each combination of values, and what is said about wrong ones.
+
+use super::cli::{Folder, err, out, status};
+
+const SWEPT: &str = "\
+# A buffer a turn; what the pool keeps between the turns depends on its threshold.
+pool scratch { release_threshold = 0B }
+stream s
+let turns = 2
+repeat i in 0..turns {
+  s: x = alloc 64MiB from scratch
+  s: free x
+  sync s
+}
+expect scratch.reserved == 0B
+";
+
+fn table(arguments: &[&str]) -> (i32, String, String) {
+    let folder = Folder::new("sweep");
+    folder.file("swept.scn", SWEPT);
+    let output = folder.millpond(&[&["run", "swept.scn"], arguments].concat());
+    (status(&output), out(&output), err(&output))
+}
+
+#[test]
+fn a_row_for_each_combination() {
+    let sets = ["--set", "scratch.release_threshold=0B,max", "--set", "turns=2,3", "--format", "csv"];
+    let (status, text, _) = table(&sets);
+    assert_eq!(status, 0, "an expectation about what is swept fails, and that is counted");
+    let expected = "\
+scratch.release_threshold,turns,reserved_high scratch,maps,unmaps,same_stream,observed,follow_event,\
+opportunistic,unused,growth,internal,allocations,errors,fails,deadlock,stopped,end_ns
+0B,2,67108864,2,2,0,0,0,0,0,2,0,2,0,0,false,,0
+0B,3,67108864,3,3,0,0,0,0,0,3,0,3,0,0,false,,0
+max,2,67108864,1,0,1,0,0,0,0,1,0,2,0,1,false,,0
+max,3,67108864,1,0,2,0,0,0,0,1,0,3,0,1,false,,0
+";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn every_format_has_every_row() {
+    for format in ["text", "json", "ron", "csv"] {
+        let sets = ["--set", "turns=1,2,3", "--format", format];
+        let (status, text, said) = table(&sets);
+        assert_eq!((status, said.as_str()), (0, ""));
+        assert_eq!(text, table(&sets).1, "the same bytes again");
+        let rows = text.lines().filter(|line| line.contains("67108864") || line.contains("64 MiB"));
+        assert_eq!(rows.count(), 3, "{text}");
+        if format == "json" {
+            for line in text.lines() {
+                serde_json::from_str::<serde_json::Value>(line).expect("each line is an object");
+            }
+        }
+        if format == "ron" {
+            ron::from_str::<ron::Value>(&text).expect("it is one RON document");
+        }
+    }
+}
+
+#[test]
+fn an_error_that_no_line_expects_is_a_failure() {
+    let (status, text, _) = table(&["--set", "gpu0.memory=32MiB,1GiB"]);
+    assert_eq!(status, 1);
+    assert!(text.contains("1 of 2 rows"), "{text}");
+}
+
+#[test]
+fn mistakes_have_their_place_and_leave_nothing_written() {
+    let cases = [
+        ("scratch.relase_threshold=0B", "did you mean `release_threshold`?", " --> --set:1:9"),
+        ("scratch.release_threshold=0B,64MB", "did you mean `64MiB`?", " --> --set:1:30"),
+        ("scratch.release_threshold=3us", "a size is needed", " --> --set:1:27"),
+        ("turns=4MiB", "this is a size", "swept.scn with turns=4MiB:5:16"),
+        ("turms=4", "did you mean `turns`?", " --> --set:1:1"),
+        ("turns=200000000", "run_too_long", "swept.scn with turns=200000000:5:1"),
+    ];
+    for (set, words, place) in cases {
+        let (status, text, said) = table(&["--set", set]);
+        assert_eq!((status, text.as_str()), (2, ""), "{set}");
+        assert!(said.contains(words) && said.contains(place), "{set}: {said}");
+    }
+    let many = format!("turns={}", vec!["1"; 1_001].join(","));
+    for (sets, words) in [([many.as_str(); 1].as_slice(), "1001 combinations"), (&["turns=1"; 2], "twice")] {
+        let arguments: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
+        let (status, text, said) = table(&arguments);
+        assert_eq!((status, text.as_str()), (2, ""));
+        assert!(said.contains(words), "{said}");
+    }
+}
