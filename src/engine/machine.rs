@@ -1,5 +1,7 @@
 //! The machine: one call of one host thread in, an answer and events out.
 
+mod outside;
+
 use super::{Chooser, Progress};
 use crate::base::{
     Bytes, DeviceId, HostId, IndexVec, Nanos, PoolId, SignalId, StmtId, StreamId, reuse_on_clone,
@@ -7,7 +9,7 @@ use crate::base::{
 use crate::model::{Allocator, Known, Request};
 use crate::order::{Effect, Operation, Order, Runs, cycle};
 use crate::trace::{
-    AllocId, Call, Cause, Detail, Event, Failure, HostCosts, Kind, PoolState, Reply, Setup, Sink, StreamKind,
+    Call, Cause, Detail, Event, Failure, HostCosts, Kind, PoolState, Reply, Setup, Sink, StreamKind,
     StreamSetup, Takes, Target, Ticket, Waiter, join,
 };
 use std::task::Poll;
@@ -64,11 +66,12 @@ struct Scratch {
     released: Vec<(PoolId, Bytes)>,
     pending: Vec<Ticket>,
     states: Vec<PoolState>,
+    returned: Vec<(Ticket, DeviceId, Bytes)>,
 }
 
 reuse_on_clone!(Host { now, blocked, target, visible });
 reuse_on_clone!(Signal { given, stalled });
-reuse_on_clone!(Scratch { waits, ready, released, pending, states });
+reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, hosts, signals, scratch,
 });
@@ -140,8 +143,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.complete(stream);
         }
         self.progress.wait_until(now);
-        if blocked.is_none() && !matches!(call, Call::Peek { .. }) {
+        if blocked.is_none() && !matches!(call, Call::Peek(_)) {
             self.emit(caller, None, Kind::Call(call));
+        }
+        if !call.only_looks() {
+            self.complete_frees(caller);
         }
         match call {
             Call::Sync(target) => return self.synchronise(caller, *target),
@@ -154,7 +160,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         let pays = match call {
             Call::Sleep(duration) => *duration,
-            Call::Expect { .. } | Call::Peek { .. } | Call::Snapshot(_) => Nanos::ZERO,
+            _ if call.only_looks() => Nanos::ZERO,
             Call::Alloc { .. }
             | Call::Free { .. }
             | Call::Launch { .. }
@@ -170,7 +176,12 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     fn perform(&mut self, caller: Caller, call: &Call) -> Result<Reply, Failure> {
         match call {
             Call::Alloc { stream, pool, size } => self.alloc(caller, *stream, *pool, *size),
-            Call::Free { stream, alloc } => self.free(caller, *stream, *alloc),
+            Call::Free { stream, alloc } => {
+                let at = self.order.next_ticket(*stream).expect("a stream has less than 2^32 operations");
+                self.free(caller, at, *alloc)
+            }
+            Call::Malloc { device, size, managed } => self.malloc(caller, *device, *size, *managed),
+            Call::PlainFree { alloc } => self.plain_free(caller, *alloc),
             Call::Launch { stream, takes, .. } => {
                 let runs = match takes {
                     Takes::For(law) => Runs::For(self.chooser.duration(caller.stmt, law)),
@@ -200,12 +211,12 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.emit_state(caller, *pool);
                 Ok(Reply::Done)
             }
-            Call::Read { pool, figure } => {
-                let value = self.model.state(*pool).figure(*figure);
+            Call::Read(reading) => {
+                let value = self.read(caller, *reading);
                 self.emit(caller, None, Kind::Value(value));
                 Ok(Reply::Value(value))
             }
-            Call::Peek { pool, figure } => Ok(Reply::Value(self.model.state(*pool).figure(*figure))),
+            Call::Peek(reading) => Ok(Reply::Value(self.read(caller, *reading))),
             Call::Signal(signal) => {
                 self.signals[*signal].given = true;
                 for ticket in std::mem::take(&mut self.signals[*signal].stalled) {
@@ -266,14 +277,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         self.submit(caller, stream, Runs::For(Nanos::ZERO), Effect::Allocator(&decision.waits));
         self.emit_state(caller, pool);
         Ok(Reply::Allocated(decision))
-    }
-
-    fn free(&mut self, caller: Caller, stream: StreamId, alloc: AllocId) -> Result<Reply, Failure> {
-        let at = self.order.next_ticket(stream).expect("a stream has less than 2^32 operations");
-        let Some(pool) = self.model.free(alloc, at)? else { return Ok(Reply::Freed(None)) };
-        self.submit(caller, stream, Runs::For(Nanos::ZERO), Effect::None);
-        self.emit_state(caller, pool);
-        Ok(Reply::Freed(Some(at)))
     }
 
     fn synchronise(&mut self, caller: Caller, target: Target) -> Poll<Result<Reply, Failure>> {

@@ -52,7 +52,10 @@ impl<'p> Book<'p> {
     /// The names before the first call.
     pub(crate) fn new(program: &'p Program) -> Self {
         let allocates = program.code.iter().filter_map(|instruction| match instruction {
-            Instruction::Call { stmt, action: Action::Alloc { buffer, .. } } => Some((*stmt, buffer)),
+            Instruction::Call {
+                stmt,
+                action: Action::Alloc { buffer, .. } | Action::Malloc { buffer, .. },
+            } => Some((*stmt, buffer)),
             _ => None,
         });
         Self {
@@ -70,7 +73,7 @@ impl<'p> Book<'p> {
         match event.kind {
             Kind::Call(call) => {
                 self.settle();
-                if let Call::Free { alloc, .. } = call {
+                if let Call::Free { alloc, .. } | Call::PlainFree { alloc } = call {
                     let freed = Freed { stmt: event.stmt, ticket: event.ticket };
                     self.freeing = Some((*alloc, freed));
                 }

@@ -34,6 +34,8 @@ impl Checker<'_> {
             CallKind::Set { attribute, value } => self.set(attribute, value),
             CallKind::Reset(attribute) => self.reset(attribute),
             CallKind::Signal(name) => self.give(name).map(Action::Signal),
+            CallKind::Malloc(malloc) => self.malloc(malloc),
+            CallKind::Free(buffer) => self.plain_free(buffer),
         };
         match action.filter(|_| outcome.is_some()) {
             Some(action) => self.code.push(Instruction::Call { stmt, action }),
@@ -48,6 +50,9 @@ impl Checker<'_> {
             CallKind::Queued {
                 operation: Operation::Alloc { buffer, .. } | Operation::Free(buffer), ..
             } => std::slice::from_ref(buffer),
+            CallKind::Malloc(ast::Malloc { buffer, .. }) | CallKind::Free(buffer) => {
+                std::slice::from_ref(buffer)
+            }
             CallKind::Queued { operation: Operation::Launch { arguments, .. }, .. } => arguments,
             _ => &[],
         };
@@ -69,7 +74,7 @@ impl Checker<'_> {
     }
 
     /// A value that may depend on what the run read before.
-    fn runtime_value(&mut self, expression: &ast::Expression, unit: Unit) -> Option<Formula> {
+    pub(super) fn runtime_value(&mut self, expression: &ast::Expression, unit: Unit) -> Option<Formula> {
         self.value(expression, unit).map(|value| value.formula)
     }
 
@@ -103,7 +108,7 @@ impl Checker<'_> {
     }
 
     /// The name that an allocation gets. Where it is the name of something else, that is told as such.
-    fn allocated(&mut self, path: &Path) -> Option<Chosen<BufferId>> {
+    pub(super) fn allocated(&mut self, path: &Path) -> Option<Chosen<BufferId>> {
         if let [segment] = path.segments.as_slice() {
             let is_buffer =
                 self.table.get(&segment.name.text).is_some_and(|other| other.kind == Kind::Buffer);

@@ -42,7 +42,7 @@ pub const TABLE: &[(Code, &str)] = &[
     (STILL_LIVE, "A name gets a new allocation while it still stands for a live one."),
     (WRONG_ARGUMENT_COUNT, "A kernel is called with another number of buffers than it has parameters."),
     (WRONG_UNIT, "A value has another unit than is needed, or two units do not go together."),
-    (UNKNOWN_ATTRIBUTE, "A pool has no figure or attribute of that name, or it cannot be set."),
+    (UNKNOWN_ATTRIBUTE, "A pool or a device has no figure of that name, or it cannot be set."),
     (UNKNOWN_POLICY, "There is no reuse policy or class of that name, or it cannot stand there."),
     (UNKNOWN_ERROR, "There is no error of that name."),
     (UNKNOWN_SETTING, "A device or a pool has no setting of that name."),

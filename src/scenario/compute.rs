@@ -6,7 +6,7 @@ use super::value::{Value, combined_unit, unit_name};
 use super::{Action, Broken, Chosen, Formula, Instruction, Operator, Unit, codes};
 use crate::base::{BufferId, DeviceId, Diagnostic, Idx, PoolId, Span, StmtId, StreamId};
 use crate::syntax::ast::{Expression, ExpressionKind, Literal, Path, Segment, Sign};
-use crate::trace::Figure;
+use crate::trace::{Figure, Reading};
 
 impl Checker<'_> {
     /// A value in which figures of pools may be read; the reads are added to the statement.
@@ -115,16 +115,19 @@ impl Checker<'_> {
         Some(value)
     }
 
-    fn no_index(&mut self, segment: &Segment) -> Option<()> {
+    pub(super) fn no_index(&mut self, segment: &Segment) -> Option<()> {
         let Some(index) = &segment.index else { return Some(()) };
         let message = format!("`{}` is not an array", segment.name.text);
         self.error(codes::WRONG_INDEX, message, index.span, "an index has no meaning here");
         None
     }
 
-    /// `p.used`: read where the statement stands.
+    /// `p.used`, `gpu0.free`: read where the statement stands.
     fn figure(&mut self, path: &Path, reads: Option<StmtId>) -> Option<Value> {
-        let (pool, figure) = self.pool_and_figure(path)?;
+        let reading = match self.device_figure(path) {
+            Some(reading) => reading?,
+            None => self.pool_and_figure(path).map(|(pool, figure)| Reading::Pool(pool, figure))?,
+        };
         let Some(stmt) = reads else {
             let name = &self.text[path.span.range()];
             let message = format!("`{name}` is known only when the run gets here");
@@ -134,11 +137,11 @@ impl Checker<'_> {
         };
         let register = self.register();
         let action = match self.expecting {
-            true => Action::Peek { pool, figure, register },
-            false => Action::Read { pool, figure, register },
+            true => Action::Peek { reading, register },
+            false => Action::Read { reading, register },
         };
         self.code.push(Instruction::Call { stmt, action });
-        let unit = if figure.is_switch() { Unit::Switch } else { Unit::Bytes };
+        let unit = if reading.is_switch() { Unit::Switch } else { Unit::Bytes };
         Some(Value { formula: Formula::Register(register), unit, bounds: None })
     }
 

@@ -166,6 +166,11 @@ impl Cursor {
                 self.expects = Expects::Freed(name);
                 Call::Free { stream: self.chosen(stream)?, alloc }
             }
+            Action::Malloc { device, size, managed, buffer } => {
+                self.expects = Expects::Placement(self.chosen(buffer)?);
+                Call::Malloc { device: *device, size: Bytes(self.natural(size)?), managed: *managed }
+            }
+            Action::PlainFree(buffer) => Call::PlainFree { alloc: self.present(buffer)?.1.alloc },
             Action::Launch { stream, kernel, takes, uses } => {
                 let uses = uses.iter().map(|(buffer, access)| {
                     let (_, placement) = self.present(buffer)?;
@@ -188,13 +193,13 @@ impl Cursor {
             Action::Set { pool, attribute, value } => {
                 Call::Set { pool: *pool, attribute: *attribute, value: self.natural(value)? }
             }
-            Action::Read { pool, figure, register } => {
+            Action::Read { reading, register } => {
                 self.expects = Expects::Value(*register);
-                Call::Read { pool: *pool, figure: *figure }
+                Call::Read(*reading)
             }
-            Action::Peek { pool, figure, register } => {
+            Action::Peek { reading, register } => {
                 self.expects = Expects::Value(*register);
-                Call::Peek { pool: *pool, figure: *figure }
+                Call::Peek(*reading)
             }
             Action::Signal(signal) => Call::Signal(*signal),
             Action::Compare { expect, left, right } => {

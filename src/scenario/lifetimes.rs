@@ -125,8 +125,8 @@ impl<'c> Walk<'c> {
 
     fn call(&mut self, stmt: StmtId, action: &Action) {
         match action {
-            Action::Alloc { buffer, .. } => self.alloc(stmt, buffer),
-            Action::Free { buffer, .. } => {
+            Action::Alloc { buffer, .. } | Action::Malloc { buffer, .. } => self.alloc(stmt, buffer),
+            Action::Free { buffer, .. } | Action::PlainFree(buffer) => {
                 if let Some(buffer) = self.used(stmt, 0, buffer)
                     && !matches!((self.outcomes)(stmt), Outcome::Fails(_))
                 {

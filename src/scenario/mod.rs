@@ -9,6 +9,7 @@ mod compute;
 mod cursor;
 mod declare;
 mod lifetimes;
+mod memory;
 mod names;
 mod program;
 #[cfg(test)]

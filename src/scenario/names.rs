@@ -147,7 +147,9 @@ impl NameTable {
             Statement::Let(value) => self.declares(Kind::Value, &value.name),
             Statement::Repeat(repeat) => self.survey(&repeat.body.items, text),
             Statement::Call(call) => {
-                if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. } = &call.kind {
+                if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. }
+                | CallKind::Malloc(ast::Malloc { buffer, .. }) = &call.kind
+                {
                     self.declares(Kind::Buffer, &buffer.segments[0].name);
                 }
             }

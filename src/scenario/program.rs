@@ -3,9 +3,10 @@
 //! Everything in it is known to be valid: names exist, units fit, indices are in range, limits are kept.
 
 use crate::base::{
-    BufferId, EventId, ExpectId, IndexVec, KernelId, PoolId, SignalId, SnapshotId, Span, StmtId, StreamId,
+    BufferId, DeviceId, EventId, ExpectId, IndexVec, KernelId, PoolId, SignalId, SnapshotId, Span, StmtId,
+    StreamId,
 };
-use crate::trace::{Access, Attribute, Comparison, Failure, Figure, Policy, Setup, Takes, Target};
+use crate::trace::{Access, Attribute, Comparison, Failure, Policy, Reading, Setup, Takes, Target};
 
 /// A checked scenario.
 #[derive(Clone, Debug)]
@@ -32,7 +33,7 @@ pub struct Program {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// Devices.
-    pub devices: IndexVec<crate::base::DeviceId, String>,
+    pub devices: IndexVec<DeviceId, String>,
     /// Pools: `scratch`, `gpu0.default_pool`.
     pub pools: IndexVec<PoolId, String>,
     /// Streams: `producer`, `worker[2]`, `legacy`.
@@ -140,6 +141,19 @@ pub enum Action {
         /// The name.
         buffer: Chosen<BufferId>,
     },
+    /// `x = malloc SIZE managed on D`
+    Malloc {
+        /// The device.
+        device: DeviceId,
+        /// The size.
+        size: Formula,
+        /// Whether it is managed.
+        managed: bool,
+        /// The name that it gets.
+        buffer: Chosen<BufferId>,
+    },
+    /// `free x`
+    PlainFree(Chosen<BufferId>),
     /// `S: K(x, y)`
     Launch {
         /// The stream.
@@ -191,19 +205,15 @@ pub enum Action {
     },
     /// Reads a figure into a register; part of an `expect`.
     Peek {
-        /// The pool.
-        pool: PoolId,
         /// The figure.
-        figure: Figure,
+        reading: Reading,
         /// Where it goes.
         register: Register,
     },
     /// Reads a figure into a register; part of a `let`.
     Read {
-        /// The pool.
-        pool: PoolId,
         /// The figure.
-        figure: Figure,
+        reading: Reading,
         /// Where it goes.
         register: Register,
     },
@@ -235,7 +245,7 @@ pub enum Action {
 #[derive(Clone, Debug)]
 pub enum SyncTarget {
     /// A device.
-    Device(crate::base::DeviceId),
+    Device(DeviceId),
     /// A stream.
     Stream(Chosen<StreamId>),
     /// An event.
@@ -379,7 +389,10 @@ impl Action {
     /// Visits each buffer that it names.
     pub(super) fn for_each_buffer(&mut self, mut visit: impl FnMut(&mut Chosen<BufferId>)) {
         match self {
-            Action::Alloc { buffer, .. } | Action::Free { buffer, .. } => visit(buffer),
+            Action::Alloc { buffer, .. }
+            | Action::Free { buffer, .. }
+            | Action::Malloc { buffer, .. }
+            | Action::PlainFree(buffer) => visit(buffer),
             Action::Launch { uses, .. } => uses.iter_mut().for_each(|(buffer, _)| visit(buffer)),
             Action::Relate { subject, object, .. } => {
                 visit(subject);

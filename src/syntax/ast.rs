@@ -2,6 +2,10 @@
 //!
 //! It knows words and shapes; what a name refers to, and whether it exists, is not its business.
 
+mod memory;
+
+pub use memory::*;
+
 use crate::base::{Bytes, Nanos, Span};
 
 /// A whole text.
@@ -324,6 +328,10 @@ pub enum CallKind {
     Reset(Path),
     /// `signal go`
     Signal(Name),
+    /// `x = malloc 4KiB managed on gpu1`
+    Malloc(Malloc),
+    /// `free x`, by the host
+    Free(Path),
 }
 
 /// An operation of a stream.

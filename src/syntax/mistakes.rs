@@ -8,9 +8,9 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 /// The words that begin a statement, in the order of the language reference.
-const STATEMENTS: [&str; 18] = [
+const STATEMENTS: [&str; 19] = [
     "scenario", "device", "pool", "stream", "event", "kernel", "let", "repeat", "sync", "query", "poll",
-    "sleep", "trim", "set", "reset", "signal", "expect", "snapshot",
+    "sleep", "trim", "set", "reset", "signal", "free", "expect", "snapshot",
 ];
 /// The words of operations, which stand behind a stream.
 const OPERATIONS: [&str; 4] = ["alloc", "free", "record", "wait"];

@@ -3,6 +3,8 @@
 //! It owns spaces, indentation and blank lines, and loses no word and no comment. It knows nothing about CUDA: a statement
 //! is words and signs to it. Names, numbers and parentheses stay as they were written.
 
+mod memory;
+
 use super::ast::*;
 use super::{FILE_BYTES_MAX, LINE_BYTES_MAX, parse};
 use crate::base::Diagnostic;
@@ -294,6 +296,8 @@ impl Display for CallKind {
             CallKind::Set { attribute, value } => write!(f, "set {attribute} = {value}"),
             CallKind::Reset(attribute) => write!(f, "reset {attribute}"),
             CallKind::Signal(signal) => write!(f, "signal {signal}"),
+            CallKind::Malloc(malloc) => malloc.fmt(f),
+            CallKind::Free(buffer) => write!(f, "free {buffer}"),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! From pest's pairs of one line to the syntax tree. The grammar guarantees the shapes; numbers are read here.
 
+mod memory;
+
 use super::ast::*;
 use super::codes;
 use super::grammar::Rule;
@@ -205,6 +207,8 @@ impl Tree<'_> {
             },
             Rule::reset => CallKind::Reset(self.path(next(&mut parts))),
             Rule::signal => CallKind::Signal(self.name(next(&mut parts))),
+            Rule::malloc => CallKind::Malloc(self.malloc(parts)),
+            Rule::free_now => CallKind::Free(self.path(next(&mut parts))),
             other => unreachable!("{other:?} is no statement of the grammar"),
         };
         Call { kind, outcome }
@@ -301,6 +305,9 @@ impl Tree<'_> {
     }
 
     fn segment(&mut self, node: Node<'_>) -> Segment {
+        if node.as_rule() == Rule::word {
+            return Segment { name: self.name(node), index: None };
+        }
         let mut parts = parts(node);
         Segment { name: self.name(next(&mut parts)), index: parts.next().map(|index| self.expression(index)) }
     }

@@ -1,6 +1,6 @@
 //! The calls of a host thread, and their answers.
 
-use super::{AllocId, Decision, Placement, Ticket};
+use super::{AllocId, Decision, Placement, Reading, Ticket};
 use crate::base::{
     Bytes, DeviceId, EventId, ExpectId, KernelId, Nanos, PoolId, SignalId, SnapshotId, StreamId,
 };
@@ -23,6 +23,20 @@ pub enum Call {
     Free {
         /// The stream in whose order the memory is given back.
         stream: StreamId,
+        /// What is freed.
+        alloc: AllocId,
+    },
+    /// `cudaMalloc`, `cudaMallocManaged`: memory outside of pools.
+    Malloc {
+        /// The device whose memory it is.
+        device: DeviceId,
+        /// The size asked for.
+        size: Bytes,
+        /// Whether it moves between host and devices, and so takes no memory of a device for good.
+        managed: bool,
+    },
+    /// `cudaFree`. Memory of a pool is taken as complete without a look at any stream (CUDA Programming Guide 4.3.2.2).
+    PlainFree {
         /// What is freed.
         alloc: AllocId,
     },
@@ -76,21 +90,11 @@ pub enum Call {
         /// Its new value: bytes, or 0 and 1 for a reuse policy.
         value: u64,
     },
-    /// `cudaMemPoolGetAttribute`, and the figures that only a simulation can give.
-    Read {
-        /// Which pool.
-        pool: PoolId,
-        /// What to read.
-        figure: Figure,
-    },
+    /// `cudaMemPoolGetAttribute`, `cudaMemGetInfo`, and the figures that only a simulation can give.
+    Read(Reading),
     /// The same for an expectation: it costs the host nothing and no sink is told, so that a run does not depend on what is
     /// expected of it.
-    Peek {
-        /// Which pool.
-        pool: PoolId,
-        /// What to read.
-        figure: Figure,
-    },
+    Peek(Reading),
     /// The host ends the kernels that run until this signal; a signal stays given.
     Signal(SignalId),
     /// An expectation about the state at this point. The engine passes it on and never reads it.
@@ -102,6 +106,13 @@ pub enum Call {
     },
     /// The state of all pools at this point is to be recorded.
     Snapshot(SnapshotId),
+}
+
+impl Call {
+    /// Whether it only looks at the run: it costs the host nothing and changes nothing.
+    pub const fn only_looks(&self) -> bool {
+        matches!(self, Call::Expect { .. } | Call::Peek(_) | Call::Snapshot(_))
+    }
 }
 
 /// What a synchronise waits for.

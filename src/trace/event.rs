@@ -1,7 +1,9 @@
 //! What happened, one event at a time. Events borrow: who wants to keep one copies what it needs.
 
-use super::{Account, Call, Cut, Decision, Failure, Operands, PoolPicture, PoolState, Refusals, Ticket};
-use crate::base::{BufferId, Bytes, ExpectId, HostId, Nanos, PoolId, SignalId, SnapshotId, StmtId};
+use super::{
+    Account, Call, Cut, Decision, DeviceState, Failure, Operands, PoolPicture, PoolState, Refusals, Ticket,
+};
+use crate::base::{BufferId, Bytes, DeviceId, ExpectId, HostId, Nanos, PoolId, SignalId, SnapshotId, StmtId};
 
 /// One event of a run.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +76,22 @@ pub enum Kind<'a> {
         pool: PoolId,
         /// Its figures.
         state: &'a PoolState,
+    },
+    /// Memory outside of pools went back to the device, since the operation that freed it is complete.
+    Returned {
+        /// To this device.
+        device: DeviceId,
+        /// So much.
+        bytes: Bytes,
+        /// The operation.
+        freed: Ticket,
+    },
+    /// The memory of a device after a call about memory outside of pools, or when such a call failed.
+    Device {
+        /// The device.
+        device: DeviceId,
+        /// Where its memory is.
+        state: &'a DeviceState,
     },
     /// A figure was read.
     Value(u64),

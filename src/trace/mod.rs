@@ -5,6 +5,7 @@
 mod call;
 mod cut;
 mod decision;
+mod device;
 mod event;
 mod setup;
 mod sink;
@@ -15,6 +16,7 @@ pub use call::{
 };
 pub use cut::{Cut, Ticket, join};
 pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refusal, Refusals};
+pub use device::{DeviceFigure, DeviceState, Reading};
 pub use event::{Cause, Event, Kind, Waiter};
 pub use setup::{
     Attributes, DeviceSetup, HostCosts, PoolSetup, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup,
