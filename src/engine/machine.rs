@@ -1,6 +1,7 @@
 //! The machine: one call of one host thread in, an answer and events out.
 
 mod outside;
+mod transfer;
 
 use super::{Chooser, Progress};
 use crate::base::{
@@ -13,6 +14,7 @@ use crate::trace::{
     StreamSetup, Takes, Target, Ticket, Waiter, join,
 };
 use std::task::Poll;
+use transfer::Returns;
 
 /// Devices, their allocator, and the host threads that call them.
 #[derive(Debug)]
@@ -152,6 +154,13 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         match call {
             Call::Sync(target) => return self.synchronise(caller, *target),
             Call::Poll(target) => return self.poll(caller, *target),
+            Call::Copy { stream, blocking, takes, to, from } => {
+                let returns = Returns::of_copy(*blocking, to.memory, from.memory);
+                return self.transfer(caller, *stream, takes, returns);
+            }
+            Call::Memset { stream, blocking, takes, at } => {
+                return self.transfer(caller, *stream, takes, Returns::of_memset(*blocking, at.memory));
+            }
             _ => {}
         }
         let result = self.perform(caller, call);
@@ -160,6 +169,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         let pays = match call {
             Call::Sleep(duration) => *duration,
+            Call::Touch(_) => Nanos::ZERO,
             _ if call.only_looks() => Nanos::ZERO,
             Call::Alloc { .. }
             | Call::Free { .. }
@@ -237,7 +247,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Ok(Reply::Done)
             }
             Call::Query(target) => self.query(caller, *target),
-            Call::Sleep(_) | Call::Sync(_) | Call::Poll(_) => Ok(Reply::Done),
+            Call::Touch(_) | Call::Sleep(_) => Ok(Reply::Done),
+            Call::Sync(_) | Call::Poll(_) | Call::Copy { .. } | Call::Memset { .. } => {
+                unreachable!("what can block is not performed here")
+            }
         }
     }
 
@@ -298,18 +311,22 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     /// The call as it was made, once everything that it waits for is complete; until then the host is blocked.
     fn awaited(&mut self, caller: Caller, target: Target) -> Option<Blocked> {
-        let blocked = self.hosts[caller.host].blocked;
-        let call = blocked.unwrap_or_else(|| {
+        let call = self.hosts[caller.host].blocked.unwrap_or_else(|| {
             let releases = self.releases(target);
             self.order.target(target, &mut self.hosts[caller.host].target);
             Blocked { stmt: caller.stmt, target, releases }
         });
+        self.wait(caller, call)
+    }
+
+    /// The same for a call whose target is settled.
+    fn wait(&mut self, caller: Caller, call: Blocked) -> Option<Blocked> {
         let host = &mut self.hosts[caller.host];
+        let blocked = host.blocked.take();
         if !self.order.is_complete(&host.target) {
             host.blocked = Some(call);
             return None;
         }
-        host.blocked = None;
         if blocked.is_some() {
             host.now = host.now.max(self.progress.now());
         }

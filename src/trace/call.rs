@@ -1,6 +1,6 @@
 //! The calls of a host thread, and their answers.
 
-use super::{AllocId, Decision, Placement, Reading, Ticket};
+use super::{AllocId, Decision, Placement, Reading, Ticket, Use};
 use crate::base::{
     Bytes, DeviceId, EventId, ExpectId, KernelId, Nanos, PoolId, SignalId, SnapshotId, StreamId,
 };
@@ -51,6 +51,32 @@ pub enum Call {
         /// The memory it touches.
         uses: SmallVec<[Use; 3]>,
     },
+    /// `cudaMemcpyAsync`, `cudaMemcpy`, and those between devices.
+    Copy {
+        /// The stream it runs in.
+        stream: StreamId,
+        /// Whether it is `cudaMemcpy`, which runs in the legacy default stream.
+        blocking: bool,
+        /// How long it runs.
+        takes: Law,
+        /// What it writes.
+        to: Use,
+        /// What it reads.
+        from: Use,
+    },
+    /// `cudaMemsetAsync`, `cudaMemset`.
+    Memset {
+        /// The stream it runs in.
+        stream: StreamId,
+        /// Whether it is `cudaMemset`, which runs in the legacy default stream.
+        blocking: bool,
+        /// How long it runs.
+        takes: Law,
+        /// What it writes.
+        at: Use,
+    },
+    /// The host itself reads or writes memory that it reaches. It takes no time.
+    Touch(Use),
     /// `cudaEventRecord`.
     Record {
         /// The stream whose content is captured.
@@ -154,26 +180,6 @@ pub enum Law {
         /// The standard deviation.
         deviation: Nanos,
     },
-}
-
-/// How an operation touches memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Access {
-    /// It reads.
-    Read,
-    /// It writes.
-    Write,
-    /// It does both.
-    ReadWrite,
-}
-
-/// One buffer that an operation touches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
-    /// The buffer.
-    pub alloc: AllocId,
-    /// How.
-    pub access: Access,
 }
 
 /// The attributes of a pool (`cudaMemPoolAttr`).
