@@ -3,7 +3,6 @@
 //!
 //! It decides how things look and nothing else. It opens no files, asks no clock and knows no terminal.
 
-mod calls;
 mod document;
 mod graph;
 mod json;

@@ -3,7 +3,9 @@
 use super::{
     Account, Call, Cut, Decision, DeviceState, Failure, Operands, PoolPicture, PoolState, Refusals, Ticket,
 };
-use crate::base::{BufferId, Bytes, DeviceId, ExpectId, HostId, Nanos, PoolId, SignalId, SnapshotId, StmtId};
+use crate::base::{
+    BufferId, Bytes, CollectiveId, DeviceId, ExpectId, HostId, Nanos, PoolId, SignalId, SnapshotId, StmtId,
+};
 
 /// One event of a run.
 #[derive(Clone, Copy, Debug)]
@@ -111,8 +113,8 @@ pub enum Kind<'a> {
     },
     /// The statement was skipped, since the allocation of this buffer had failed.
     Skipped(BufferId),
-    /// Nothing can advance any more. With a host among them, each waits for the next and the last for the first; without one,
-    /// these operations run until signals that nobody is left to give.
+    /// Nothing can advance any more: each waits for the next and the last for the first; or the program has ended, and these
+    /// operations wait for signals and parts of collectives, named after them, that nobody is left to give.
     Deadlock(&'a [Waiter]),
 }
 
@@ -136,4 +138,6 @@ pub enum Waiter {
     Operation(Ticket),
     /// A signal that was not given.
     Signal(SignalId),
+    /// The parts of a collective that nobody has put into a stream.
+    Parts(CollectiveId),
 }

@@ -57,7 +57,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         returned.clear();
         self.look(caller.host);
         let seen = self.order.seen(caller.host);
-        self.model.completed(&self.hosts[caller.host].visible, seen, &mut returned);
+        self.model.completed(&self.threads.hosts[caller.host].visible, seen, &mut returned);
         for (freed, device, bytes) in &returned {
             self.emit(caller, None, Kind::Returned { device: *device, bytes: *bytes, freed: *freed });
         }
@@ -69,7 +69,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Reading::Pool(pool, figure) => self.model.state(pool).figure(figure),
             Reading::Device(device, figure) => {
                 self.look(caller.host);
-                self.model.device(device, &self.hosts[caller.host].visible).figure(figure)
+                self.model.device(device, &self.threads.hosts[caller.host].visible).figure(figure)
             }
         }
     }
@@ -77,7 +77,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     fn emit_device_state(&mut self, caller: Caller, device: DeviceId) {
         if self.sink.wants(Detail::States) {
             self.look(caller.host);
-            let state = self.model.device(device, &self.hosts[caller.host].visible);
+            let state = self.model.device(device, &self.threads.hosts[caller.host].visible);
             self.emit(caller, None, Kind::Device { device, state: &state });
         }
     }

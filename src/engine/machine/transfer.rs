@@ -3,8 +3,8 @@
 //! Rules: CUDA runtime API, "API synchronization behavior". A call that waits sees what it has waited for, which orders the
 //! host's later submissions after it; it proves nothing to the allocator and gives no memory back.
 
-use super::{Blocked, Caller, Machine};
-use crate::base::StreamId;
+use super::{Caller, Machine};
+use crate::base::{Nanos, StreamId};
 use crate::engine::{Chooser, Progress};
 use crate::model::Allocator;
 use crate::order::{Effect, Runs};
@@ -55,30 +55,28 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         takes: &Law,
         returns: Returns,
     ) -> Poll<Result<Reply, Failure>> {
-        let target = Target::Stream(stream);
-        let call = match self.hosts[caller.host].blocked {
-            Some(call) => call,
+        let (target, host) = (Target::Stream(stream), caller.host);
+        let since = match self.threads.hosts[host].blocked {
+            Some(_) => self.progress.now(),
             None => {
+                // What is in the stream before the copy, or with it.
                 if returns == Returns::OnceStarted {
-                    self.order.target(target, &mut self.hosts[caller.host].target);
+                    self.order.target(target, &mut self.threads.hosts[host].target);
                 }
                 let runs = Runs::For(self.chooser.duration(caller.stmt, takes));
                 self.submit(caller, stream, runs, Effect::None);
-                match returns {
-                    Returns::AtOnce => {
-                        let host = &mut self.hosts[caller.host];
-                        host.now = host.now.after(self.costs.submit);
-                        return Poll::Ready(Ok(Reply::Done));
-                    }
-                    Returns::OnceStarted => {}
-                    Returns::OnceComplete => {
-                        self.order.target(target, &mut self.hosts[caller.host].target);
-                    }
+                if returns == Returns::OnceComplete {
+                    self.order.target(target, &mut self.threads.hosts[host].target);
                 }
-                Blocked { stmt: caller.stmt, target, releases: None }
+                Nanos::ZERO
             }
         };
-        if self.wait(caller, call).is_none() {
+        if returns == Returns::AtOnce {
+            let host = &mut self.threads.hosts[host];
+            host.now = host.now.after(self.costs.submit);
+            return Poll::Ready(Ok(Reply::Done));
+        }
+        if !self.wait(caller, target, None, since) {
             return Poll::Pending;
         }
         self.see(caller);

@@ -2,18 +2,20 @@
 //!
 //! Sizes are bytes and times are virtual nanoseconds, all as integers. The order of the fields never changes.
 
-use super::Origin;
-use super::calls::{CallLine, call_line};
-use super::document::{Document, Notation};
-use super::names::Book;
-use super::text::Compared;
+mod calls;
+
 use crate::base::{Nanos, StmtId};
 use crate::oracle::{Mismatch, Verdict};
+use crate::report::Origin;
+use crate::report::document::{Document, Notation};
+use crate::report::names::Book;
+use crate::report::text::Compared;
 use crate::scenario::Program;
 use crate::trace::{
     Candidate, Cause, Detail, DeviceState, Event, Kind, Ledger, Operands, Policy, PoolPicture, PoolState,
     Refusal, Refusals, Sink, Ticket, Waiter,
 };
+use calls::{CallLine, call_line};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -63,6 +65,7 @@ impl<W: Write> Sink for Lines<'_, W> {
         let line = Line {
             at: event.at.0,
             line: self.book.line(event.stmt),
+            thread: (event.host.index() > 0).then(|| self.book.thread(event.host)),
             operation: event.ticket.map(|ticket| operation(&self.book, ticket)),
             body: body(&self.book, event),
         };
@@ -86,6 +89,9 @@ struct Header<'a> {
 struct Line<'a> {
     at: u64,
     line: u32,
+    /// Missing for the thread that begins the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     operation: Option<Operation<'a>>,
     #[serde(flatten)]
@@ -256,9 +262,10 @@ enum OperandsLine {
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum WaiterLine<'a> {
-    Host(usize),
+    Host(&'a str),
     Operation(Operation<'a>),
     Signal(&'a str),
+    Parts(&'a str),
 }
 
 fn operation<'p>(book: &Book<'p>, ticket: Ticket) -> Operation<'p> {
@@ -416,9 +423,10 @@ fn operands_line(operands: &Operands) -> OperandsLine {
 fn waiter_line<'a>(book: &Book<'a>, waiter: &Waiter) -> WaiterLine<'a> {
     let program: &'a Program = book.program;
     match waiter {
-        Waiter::Host(host) => WaiterLine::Host(host.index()),
+        Waiter::Host(host) => WaiterLine::Host(book.thread(*host)),
         Waiter::Operation(ticket) => WaiterLine::Operation(operation(book, *ticket)),
         Waiter::Signal(signal) => WaiterLine::Signal(&program.names.signals[*signal]),
+        Waiter::Parts(collective) => WaiterLine::Parts(&program.names.collectives[*collective]),
     }
 }
 
