@@ -253,7 +253,7 @@ impl Sink for Accounting {
 mod tests {
     use super::*;
     use crate::base::{DeviceId, HostId, Nanos, StmtId, StreamId, index_vec};
-    use crate::trace::{Attributes, DeviceSetup, HostCosts, Ledger, PoolSetup, Remap, Rules};
+    use crate::trace::{Attributes, DeviceSetup, DeviceState, HostCosts, Ledger, PoolSetup, Remap, Rules};
 
     fn setup() -> Setup {
         let pool = PoolSetup { device: DeviceId::new(0), attributes: Attributes::default(), max_size: None };
@@ -327,5 +327,38 @@ mod tests {
         assert!(matches!(books.violations(), [Violation::Figure { name: "used_high", .. }]));
         alloc(&mut books, 3, 513);
         assert!(matches!(books.violations().last(), Some(Violation::Overlap { .. })));
+    }
+
+    fn device(books: &mut Accounting, outside: u64, leaving: u64) {
+        let [outside, leaving] = [outside, leaving].map(Bytes);
+        let state = DeviceState { memory: Bytes::gib(1), pools: Bytes::ZERO, outside, leaving };
+        feed(books, Kind::Device { device: DeviceId::new(0), state: &state });
+    }
+
+    #[test]
+    fn memory_outside_of_pools_comes_back_when_its_free_is_complete() {
+        let mut books = Accounting::new(&setup());
+        let (id, on) = (AllocId { slot: 1, serial: 1 }, DeviceId::new(0));
+        feed(&mut books, Kind::Call(&Call::Malloc { device: on, size: Bytes(512), managed: false }));
+        let range = Range { start: 0, size: Bytes(512) };
+        feed(&mut books, Kind::Decided(&Decision::plain(id, range, Bytes(512), Bytes(512))));
+        device(&mut books, 512, 0);
+        let freed = Ticket { stream: StreamId::new(0), seq: 1 };
+        feed(&mut books, Kind::Call(&Call::Free { stream: freed.stream, alloc: id }));
+        let (at, host, stmt) = (Nanos::ZERO, HostId::new(0), StmtId::new(0));
+        books.event(&Event { at, host, stmt, ticket: Some(freed), kind: Kind::Submitted });
+        device(&mut books, 512, 512);
+        assert_eq!(books.violations(), []);
+        let mut early = books.clone();
+        let back = Kind::Returned { device: on, bytes: Bytes(512), freed };
+        feed(&mut early, back);
+        assert_eq!(early.violations(), [Violation::ReturnedEarly(freed)]);
+        let mut forgotten = books.clone();
+        device(&mut forgotten, 0, 0);
+        assert!(matches!(forgotten.violations(), [Violation::Device { name: "outside", .. }]));
+        books.event(&Event { at, host, stmt, ticket: Some(freed), kind: Kind::End });
+        feed(&mut books, back);
+        device(&mut books, 0, 0);
+        assert_eq!(books.violations(), []);
     }
 }

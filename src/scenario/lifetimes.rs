@@ -61,7 +61,15 @@ fn explain(checker: &Checker<'_>, stmt: StmtId, at: Span, mistake: Mistake, buff
             };
             diagnostic.help("free it first, use another name, or an array such as `x[i]`")
         }
-        Mistake::Place(wrong) => extents::explain(name, at, wrong),
+        Mistake::Place(wrong) => {
+            let diagnostic = extents::explain(name, at, wrong);
+            match wrong {
+                Wrong::Sizes { .. } | Wrong::Overlap => {
+                    diagnostic.also(checker.mention(stmt, 1), "read here")
+                }
+                Wrong::Outside { .. } | Wrong::OutOfReach(_) => diagnostic,
+            }
+        }
         Mistake::OtherThread(first) => {
             let message = format!("two threads allocate `{name}`");
             let label = "which one does the name stand for?";
