@@ -217,6 +217,8 @@ struct StateLine {
     reserved_high: u64,
     used: u64,
     used_high: u64,
+    maps: u64,
+    unmaps: u64,
     #[serde(flatten)]
     ledger: LedgerLine,
     release_threshold: u64,
@@ -356,6 +358,8 @@ fn state_line(state: &PoolState) -> StateLine {
         reserved_high: state.reserved_high.0,
         used: state.used.0,
         used_high: state.used_high.0,
+        maps: state.maps,
+        unmaps: state.unmaps,
         ledger: ledger_line(&state.ledger),
         release_threshold: state.attributes.release_threshold.0,
         follow_event: state.attributes.reuse.follow_event,
