@@ -12,8 +12,8 @@ use crate::report::names::Book;
 use crate::report::text::Compared;
 use crate::scenario::Program;
 use crate::trace::{
-    Candidate, Cause, Detail, Event, Kind, Ledger, Operands, Policy, PoolPicture, PoolState, Refusal,
-    Refusals, Sink, Ticket, Waiter,
+    Candidate, Cause, Deadlock, Detail, Event, Kind, Ledger, Operands, Policy, PoolPicture, PoolState,
+    Refusal, Refusals, Sink, Ticket, Waiter,
 };
 use calls::{CallLine, call_line};
 use serde::Serialize;
@@ -167,6 +167,7 @@ enum Body<'a> {
     },
     Deadlock {
         waiters: Vec<WaiterLine<'a>>,
+        cycle: bool,
     },
 }
 
@@ -249,6 +250,7 @@ enum WaiterLine<'a> {
     Operation(Operation<'a>),
     Signal(&'a str),
     Parts(&'a str),
+    Barrier(&'a str),
 }
 
 fn operation<'p>(book: &Book<'p>, ticket: Ticket) -> Operation<'p> {
@@ -312,8 +314,9 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             pools: pools.iter().map(|pool| picture_line(book, pool)).collect(),
         },
         Kind::Skipped(buffer) => Body::Skipped { block: &names.buffers[buffer] },
-        Kind::Deadlock(waiters) => {
-            Body::Deadlock { waiters: waiters.iter().map(|waiter| waiter_line(book, waiter)).collect() }
+        Kind::Deadlock(Deadlock { waiters, is_cycle }) => {
+            let waiters = waiters.iter().map(|waiter| waiter_line(book, waiter)).collect();
+            Body::Deadlock { waiters, cycle: *is_cycle }
         }
     }
 }
@@ -394,6 +397,7 @@ fn waiter_line<'a>(book: &Book<'a>, waiter: &Waiter) -> WaiterLine<'a> {
         Waiter::Host(host) => WaiterLine::Host(book.thread(*host)),
         Waiter::Operation(ticket) => WaiterLine::Operation(operation(book, *ticket)),
         Waiter::Signal(signal) => WaiterLine::Signal(&program.names.signals[*signal]),
+        Waiter::Barrier(barrier) => WaiterLine::Barrier(&program.names.barriers[*barrier]),
         Waiter::Parts(collective) => WaiterLine::Parts(&program.names.collectives[*collective]),
     }
 }
