@@ -26,7 +26,7 @@ pub struct Machine<A, P, C, S> {
     sink: S,
     pub(super) streams: IndexVec<StreamId, StreamSetup>,
     pools: usize,
-    pub(super) costs: HostCosts,
+    costs: HostCosts,
     legacy_sync_releases: bool,
     pub(super) threads: Threads,
     pub(super) collectives: Collectives,
@@ -158,7 +158,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         let pays = match call {
             Call::Sleep(duration) => *duration,
-            Call::Touch(_) => Nanos::ZERO,
+            Call::Touch(_) | Call::Signal(_) | Call::Spawn(_) | Call::Exit => Nanos::ZERO,
             _ if call.only_looks() => Nanos::ZERO,
             Call::Alloc { .. }
             | Call::Free { .. }

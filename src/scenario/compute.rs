@@ -141,7 +141,11 @@ impl Checker<'_> {
             false => Action::Read { reading, register },
         };
         self.code.push(Instruction::Call { stmt, action });
-        let unit = if reading.is_switch() { Unit::Switch } else { Unit::Bytes };
+        let unit = match reading {
+            reading if reading.is_switch() => Unit::Switch,
+            reading if reading.is_count() => Unit::Count,
+            _ => Unit::Bytes,
+        };
         Some(Value { formula: Formula::Register(register), unit, bounds: None })
     }
 

@@ -72,6 +72,14 @@ impl Reading {
         }
     }
 
+    /// Whether it is a count rather than bytes.
+    pub const fn is_count(self) -> bool {
+        match self {
+            Reading::Pool(_, figure) => figure.is_count(),
+            Reading::Device(..) => false,
+        }
+    }
+
     /// Whether it is a switch (0 or 1) rather than bytes.
     pub const fn is_switch(self) -> bool {
         match self {

@@ -16,7 +16,7 @@ pub use call::{Attribute, Call, Comparison, Failure, Figure, Law, Operands, Repl
 pub use cut::{Cut, Ticket, join};
 pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refusal, Refusals};
 pub use device::{DeviceFigure, DeviceState, Reading};
-pub use event::{Cause, Event, Kind, Waiter};
+pub use event::{Cause, Deadlock, Event, Kind, Waiter};
 pub use memory::{Access, Memory, Use};
 pub use setup::{
     Attributes, CollectiveSetup, DeviceSetup, HostCosts, PoolSetup, Remap, Reuse, Rules, Setup, StreamKind,
