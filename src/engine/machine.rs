@@ -6,7 +6,9 @@ mod transfer;
 use super::collectives::Collectives;
 use super::threads::{Awaited, Blocked, Host, Threads};
 use super::{Chooser, Progress};
-use crate::base::{Bytes, DeviceId, HostId, IndexVec, Nanos, PoolId, StmtId, StreamId, reuse_on_clone};
+use crate::base::{
+    Bytes, DeviceId, HostId, IndexVec, Nanos, PoolId, SnapshotId, StmtId, StreamId, reuse_on_clone,
+};
 use crate::model::{Allocator, Known, Request};
 use crate::order::{Effect, Operation, Order, Runs};
 use crate::trace::{
@@ -180,10 +182,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     fn perform(&mut self, caller: Caller, call: &Call) -> Result<Reply, Failure> {
         match call {
             Call::Alloc { stream, pool, size } => self.alloc(caller, *stream, *pool, *size),
-            Call::Free { stream, alloc } => {
-                let at = self.order.next_ticket(*stream).expect("a stream has less than 2^32 operations");
-                self.free(caller, at, *alloc)
-            }
+            Call::Free { stream, alloc } => self.free(caller, *stream, *alloc),
             Call::Malloc { device, size, managed } => self.malloc(caller, *device, *size, *managed),
             Call::PlainFree { alloc } => self.plain_free(caller, *alloc),
             Call::Launch { stream, takes, .. } => {
@@ -200,14 +199,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.part(caller, *stream, *collective);
                 Ok(Reply::Done)
             }
-            Call::Record { stream, event } => {
-                self.submit(caller, *stream, Runs::For(Nanos::ZERO), Effect::Record(*event));
-                Ok(Reply::Done)
-            }
-            Call::Wait { stream, event } => {
-                self.submit(caller, *stream, Runs::For(Nanos::ZERO), Effect::Wait(*event));
-                Ok(Reply::Done)
-            }
+            Call::Record { stream, event } => self.mark(caller, *stream, Effect::Record(*event)),
+            Call::Wait { stream, event } => self.mark(caller, *stream, Effect::Wait(*event)),
             Call::Trim { pool, keep } => {
                 self.trim(caller, *pool, *keep);
                 Ok(Reply::Done)
@@ -237,11 +230,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Ok(Reply::Done)
             }
             Call::Snapshot(snapshot) => {
-                if self.sink.wants(Detail::Pictures) {
-                    let pictures: Vec<_> =
-                        (0..self.pools).map(|pool| self.model.picture(PoolId::new(pool))).collect();
-                    self.emit(caller, None, Kind::Snapshot { snapshot: *snapshot, pools: &pictures });
-                }
+                self.snapshot(caller, *snapshot);
                 Ok(Reply::Done)
             }
             Call::Query(target) => self.query(caller, *target),
@@ -255,6 +244,20 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             | Call::Memset { .. } => {
                 unreachable!("a call that may block is made elsewhere")
             }
+        }
+    }
+
+    /// An operation that takes no time.
+    fn mark(&mut self, caller: Caller, stream: StreamId, effect: Effect<'_>) -> Result<Reply, Failure> {
+        self.submit(caller, stream, Runs::For(Nanos::ZERO), effect);
+        Ok(Reply::Done)
+    }
+
+    fn snapshot(&mut self, caller: Caller, snapshot: SnapshotId) {
+        if self.sink.wants(Detail::Pictures) {
+            let pictures: Vec<_> =
+                (0..self.pools).map(|pool| self.model.picture(PoolId::new(pool))).collect();
+            self.emit(caller, None, Kind::Snapshot { snapshot, pools: &pictures });
         }
     }
 

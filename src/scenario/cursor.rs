@@ -301,9 +301,7 @@ impl Thread {
                 Call::Launch { stream: self.chosen(stream)?, kernel: *kernel, takes: *takes, uses }
             }
             Action::Copy { stream, blocking, takes, to, from } => {
-                let to = self.touch(to, Access::Write, By::Copy, buffers)?;
-                let from = self.touch(from, Access::Read, By::Copy, buffers)?;
-                copied(&to, &from)?;
+                let (to, from) = self.sides(to, from, buffers)?;
                 Call::Copy { stream: self.chosen(stream)?, blocking: *blocking, takes: *takes, to, from }
             }
             Action::Memset { stream, blocking, takes, at } => {
@@ -325,14 +323,8 @@ impl Thread {
             Action::Set { pool, attribute, value } => {
                 Call::Set { pool: *pool, attribute: *attribute, value: self.natural(value)? }
             }
-            Action::Read { reading, register } => {
-                self.expects = Expects::Value(*register);
-                Call::Read(*reading)
-            }
-            Action::Peek { reading, register } => {
-                self.expects = Expects::Value(*register);
-                Call::Peek(*reading)
-            }
+            Action::Read { reading, register } => self.reads(*register, Call::Read(*reading)),
+            Action::Peek { reading, register } => self.reads(*register, Call::Peek(*reading)),
             Action::HostFunction { stream, takes, gives } => {
                 Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives }
             }
@@ -349,9 +341,7 @@ impl Thread {
                 Call::Expect { expect: *expect, operands: Operands::Values { left, right } }
             }
             Action::Relate { expect, subject, object } => {
-                let [subject, object] = [subject, object].map(|buffer| self.placement(buffer, buffers));
-                let operands = Operands::Placements { subject: subject?, object: object? };
-                Call::Expect { expect: *expect, operands }
+                Call::Expect { expect: *expect, operands: self.placements(subject, object, buffers)? }
             }
             Action::Snapshot(snapshot) => Call::Snapshot(*snapshot),
         })
@@ -359,6 +349,20 @@ impl Thread {
 
     fn uses(&self, uses: &[(Place, Access)], buffers: &[Bound]) -> Result<SmallVec<[Use; 3]>, Obstacle> {
         uses.iter().map(|(place, access)| self.touch(place, *access, By::Device, buffers)).collect()
+    }
+
+    /// A call whose answer goes into a register.
+    fn reads(&mut self, register: Register, call: Call) -> Call {
+        self.expects = Expects::Value(register);
+        call
+    }
+
+    /// The two sides of a copy.
+    fn sides(&self, to: &Place, from: &Place, buffers: &[Bound]) -> Result<(Use, Use), Obstacle> {
+        let to = self.touch(to, Access::Write, By::Copy, buffers)?;
+        let from = self.touch(from, Access::Read, By::Copy, buffers)?;
+        copied(&to, &from)?;
+        Ok((to, from))
     }
 
     fn touch(&self, place: &Place, access: Access, by: By, buffers: &[Bound]) -> Result<Use, Obstacle> {
@@ -384,6 +388,16 @@ impl Thread {
 
     fn target(&self, target: &SyncTarget) -> Result<Target, Broken> {
         target.resolve(|stream| self.chosen(stream), |event| self.chosen(event))
+    }
+
+    fn placements(
+        &self,
+        subject: &Chosen<BufferId>,
+        object: &Chosen<BufferId>,
+        buffers: &[Bound],
+    ) -> Result<Operands, Broken> {
+        let [subject, object] = [subject, object].map(|buffer| self.placement(buffer, buffers));
+        Ok(Operands::Placements { subject: subject?, object: object? })
     }
 
     fn placement(

@@ -152,6 +152,18 @@ fn invalid_lines() {
             "a: x = alloc 1B\na: y = alloc 1B\nexpect y reuses x via growth",
             "9 unknown_policy: there is no class of reuse called `growth`",
         ),
+        (
+            "a: x[18446744073709551615] = alloc 1B",
+            "7 too_many_names: `x` brings the number of buffers above 1000000",
+        ),
+    ] {
+        assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");
+    }
+}
+
+#[test]
+fn invalid_lines_about_memory() {
+    for (lines, expected) in [
         ("x = malloc 1KiB on a", "7 wrong_kind: `a` is a stream, but a device is needed here"),
         ("x = malloc 1KiB\nx = malloc 1KiB", "8 still_live: `x` gets a new allocation while it is live"),
         ("expect gpu0.used == 0", "7 unknown_attribute: there is no figure of a device called `used`"),
@@ -189,10 +201,6 @@ fn invalid_lines() {
         (
             "repeat i in 0..2 {\n host_buffer h 1KiB pinned\n}",
             "8 misplaced_declaration: a declaration cannot stand in a block",
-        ),
-        (
-            "a: x[18446744073709551615] = alloc 1B",
-            "7 too_many_names: `x` brings the number of buffers above 1000000",
         ),
     ] {
         assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");

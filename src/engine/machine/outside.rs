@@ -1,11 +1,11 @@
 //! Calls about memory outside of pools, and the plain free: they neither order nor observe anything.
 
 use super::{Caller, Machine};
-use crate::base::{Bytes, DeviceId};
+use crate::base::{Bytes, DeviceId, Nanos, StreamId};
 use crate::engine::{Chooser, Progress};
 use crate::model::{Allocator, Freed};
 use crate::order::{Effect, Runs};
-use crate::trace::{AllocId, Detail, Failure, Kind, Reading, Reply, Sink, Ticket};
+use crate::trace::{AllocId, Detail, Failure, Kind, Reading, Reply, Sink};
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     pub(super) fn malloc(
@@ -29,13 +29,19 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         Ok(Reply::Freed(None))
     }
 
-    /// `cudaFreeAsync`.
-    pub(super) fn free(&mut self, caller: Caller, at: Ticket, alloc: AllocId) -> Result<Reply, Failure> {
+    /// `cudaFreeAsync`, of any memory.
+    pub(super) fn free(
+        &mut self,
+        caller: Caller,
+        stream: StreamId,
+        alloc: AllocId,
+    ) -> Result<Reply, Failure> {
+        let at = self.order.next_ticket(stream).expect("a stream has less than 2^32 operations");
         let freed = self.model.free(alloc, at)?;
         if freed == Freed::Nothing {
             return Ok(Reply::Freed(None));
         }
-        self.submit(caller, at.stream, Runs::For(crate::base::Nanos::ZERO), Effect::None);
+        self.submit(caller, stream, Runs::For(Nanos::ZERO), Effect::None);
         self.emit_freed(caller, freed);
         Ok(Reply::Freed(Some(at)))
     }

@@ -4,16 +4,16 @@
 
 mod calls;
 
-use crate::base::{Nanos, StmtId};
+use crate::base::{Nanos, PoolId, StmtId};
 use crate::oracle::{Mismatch, Verdict};
 use crate::report::Origin;
 use crate::report::document::{Document, Notation};
 use crate::report::names::Book;
 use crate::report::text::Compared;
-use crate::scenario::Program;
+use crate::scenario::{Names, Program};
 use crate::trace::{
-    Candidate, Cause, Deadlock, Detail, DeviceState, Event, Kind, Ledger, Operands, Policy, PoolPicture,
-    PoolState, Refusal, Refusals, Sink, Ticket, Waiter,
+    Account, Candidate, Cause, Deadlock, Detail, DeviceState, Event, Kind, Ledger, Operands, Policy,
+    PoolPicture, PoolState, Refusal, Refusals, Sink, Ticket, Waiter,
 };
 use calls::{CallLine, call_line};
 use serde::Serialize;
@@ -310,19 +310,7 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
         }
         Kind::Named(buffer) => Body::Named { block: &names.buffers[buffer] },
         Kind::Failed(failure) => Body::Failed { failure: failure.name() },
-        Kind::Account { pool, account } => Body::Account {
-            pool: &names.pools[pool],
-            ledger: ledger_line(&account.ledger),
-            pending: account
-                .pending
-                .iter()
-                .map(|(s, b)| PendingLine { stream: &names.streams[*s], bytes: b.0 })
-                .collect(),
-            fragmented: account.fragmented.0,
-            other_pools: account.other_pools.0,
-            outside: account.outside.0,
-            room: account.room.0,
-        },
+        Kind::Account { pool, account } => account_line(names, pool, account),
         Kind::Seen { seen } => Body::Seen { seen },
         Kind::Synchronised { observed } => Body::Synchronised { observed },
         Kind::Released { pool, bytes } => Body::Released { pool: &names.pools[pool], bytes: bytes.0 },
@@ -344,6 +332,22 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             let waiters = waiters.iter().map(|waiter| waiter_line(book, waiter)).collect();
             Body::Deadlock { waiters, cycle: *is_cycle }
         }
+    }
+}
+
+fn account_line<'a>(names: &'a Names, pool: PoolId, account: &Account) -> Body<'a> {
+    Body::Account {
+        pool: &names.pools[pool],
+        ledger: ledger_line(&account.ledger),
+        pending: account
+            .pending
+            .iter()
+            .map(|(s, b)| PendingLine { stream: &names.streams[*s], bytes: b.0 })
+            .collect(),
+        fragmented: account.fragmented.0,
+        other_pools: account.other_pools.0,
+        outside: account.outside.0,
+        room: account.room.0,
     }
 }
 
