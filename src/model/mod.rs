@@ -77,8 +77,8 @@ pub trait Allocator: Clone {
     fn awaits_completion(&self) -> bool;
 
     /// Operations within `done` are complete: memory outside of pools that they freed goes back to its device, which is
-    /// told in `returned`. Of them, those within `seen` are complete in every timing.
-    fn completed(&mut self, done: &Cut, seen: &Cut, returned: &mut Vec<(Ticket, DeviceId, Bytes)>);
+    /// told in `returned`.
+    fn completed(&mut self, done: &Cut, returned: &mut Vec<(Ticket, DeviceId, Bytes)>);
 
     /// A host synchronisation has returned. Frees within `observed` become available to every stream; then the pools of
     /// the device `releases` give back what their threshold says, which is told in `released`.

@@ -165,7 +165,7 @@ impl Walk {
 
     /// As before each call of a host: what is complete comes back.
     fn complete(&mut self) {
-        self.cuda.completed(&self.cuts.done, &self.cuts.seen, &mut Vec::new());
+        self.cuda.completed(&self.cuts.done, &mut Vec::new());
         self.naive.complete(&self.cuts);
     }
 

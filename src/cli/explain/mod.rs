@@ -68,6 +68,7 @@ fn described(word: &Word) -> String {
         Kind::Class => "a class of memory that can serve an allocation",
         Kind::Figure => "a figure of a pool, in bytes",
         Kind::DeviceFigure => "a figure of a device, in bytes",
+        Kind::Outside => "what serves an allocation outside of pools",
         Kind::Failure => "a failure",
     };
     let mut text = format!("{}: {kind}\n\n{}", word.word, wrapped("", word.text, 0));
@@ -90,6 +91,7 @@ fn list() -> String {
         ("Classes of memory, in the order in which they are asked", Kind::Class),
         ("Figures of a pool", Kind::Figure),
         ("Figures of a device", Kind::DeviceFigure),
+        ("Outside of pools", Kind::Outside),
         ("Failures", Kind::Failure),
     ] {
         text.push_str(&format!("{title}\n"));

@@ -22,6 +22,8 @@ pub(super) enum Kind {
     Figure,
     /// A figure of a device.
     DeviceFigure,
+    /// What serves an allocation outside of pools.
+    Outside,
     /// Why a call fails, or a run.
     Failure,
 }
@@ -36,6 +38,10 @@ const fn figure(word: &'static str, text: &'static str, shown: &'static str) -> 
 
 const fn device_figure(word: &'static str, text: &'static str, shown: &'static str) -> Word {
     Word { word, kind: Kind::DeviceFigure, text, shown }
+}
+
+const fn outside(word: &'static str, text: &'static str, shown: &'static str) -> Word {
+    Word { word, kind: Kind::Outside, text, shown }
 }
 
 const fn failure(word: &'static str, text: &'static str, shown: &'static str) -> Word {
@@ -187,6 +193,18 @@ A pool cannot grow into them. Managed memory takes none of the device.",
         "Bytes outside of pools that a stream has freed, where the free has not completed yet.
 They are the device's again when it has.",
         "scenarios/limits/plain_memory_leaves_when_its_free_completes.scn",
+    ),
+    outside(
+        "malloc",
+        "Memory of a device outside of pools, cudaMalloc.
+It is taken from the device at the call and goes back with `free x` at once, or with `S: free x` when that completes.",
+        "scenarios/basics/plain_malloc_and_free.scn",
+    ),
+    outside(
+        "managed",
+        "Memory that host and devices reach, cudaMallocManaged.
+It moves between them, so that it takes no memory of a device for good.",
+        "scenarios/basics/managed_takes_no_device_memory.scn",
     ),
     failure(
         "out_of_memory",

@@ -62,8 +62,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let mut returned = std::mem::take(&mut self.scratch.returned);
         returned.clear();
         self.look(caller.host);
-        let seen = self.order.seen(caller.host);
-        self.model.completed(&self.threads.hosts[caller.host].visible, seen, &mut returned);
+        self.model.completed(&self.threads.hosts[caller.host].visible, &mut returned);
         for (freed, device, bytes) in &returned {
             self.emit(caller, None, Kind::Returned { device: *device, bytes: *bytes, freed: *freed });
         }

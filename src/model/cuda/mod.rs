@@ -281,8 +281,8 @@ impl Allocator for Cuda {
         self.has_leaving()
     }
 
-    fn completed(&mut self, done: &Cut, seen: &Cut, returned: &mut Vec<(Ticket, DeviceId, Bytes)>) {
-        self.take_completions(done, seen, returned);
+    fn completed(&mut self, done: &Cut, returned: &mut Vec<(Ticket, DeviceId, Bytes)>) {
+        self.take_completions(done, returned);
     }
 
     fn synchronised(

@@ -9,9 +9,9 @@ use super::pool::Pool;
 use crate::base::{Bytes, DeviceId, mix, reuse_on_clone};
 use crate::trace::{AllocId, Cut, Decision, DeviceSetup, DeviceState, Failure, Range, Ticket};
 
-/// So many returns that no host has seen are remembered; a call that an older one of them made possible is not said to
-/// depend on timing.
-const LUCKY_MAX: usize = 1_024;
+/// So many of the latest returns are remembered. Where a host has not seen one of them complete, it may have been luck; of an
+/// older one that is not said.
+const RETURNED_MAX: usize = 1_024;
 
 /// An allocation outside of pools.
 #[derive(Clone, Copy, Debug)]
@@ -35,14 +35,14 @@ impl Plain {
 pub(super) struct Outside {
     /// Freed by operations that have not completed.
     leaving: Vec<(Ticket, Plain)>,
-    /// What went back by operations that the host has not seen complete.
-    lucky: Vec<(Ticket, DeviceId, u64)>,
+    /// What went back when operations had completed, the latest ones.
+    returned: Vec<(Ticket, DeviceId, u64)>,
     /// All managed bytes.
     managed: u64,
     digest: u128,
 }
 
-reuse_on_clone!(Outside { leaving, lucky, managed, digest });
+reuse_on_clone!(Outside { leaving, returned, managed, digest });
 
 impl Outside {
     fn of(&self, device: DeviceId) -> impl Iterator<Item = &(Ticket, Plain)> {
@@ -80,7 +80,7 @@ impl Cuda {
     pub(super) fn can_grow_otherwise(&self, pool: &Pool, size: u64, seen: &Cut) -> [bool; 2] {
         let (free, device) = (self.free_memory(pool.device), pool.device);
         let not_seen = |(at, on, _): &&(Ticket, DeviceId, u64)| *on == device && !at.within(seen);
-        let lucky: u64 = self.outside.lucky.iter().filter(not_seen).map(|(_, _, bytes)| bytes).sum();
+        let lucky: u64 = self.outside.returned.iter().filter(not_seen).map(|(_, _, bytes)| bytes).sum();
         let leaving: u64 = self.outside.of(device).map(|(_, plain)| plain.taken()).sum();
         [free.saturating_sub(lucky), free + leaving]
             .map(|free| self.plan_growth(pool, size, self.room_with(pool, free)).is_some())
@@ -131,31 +131,23 @@ impl Cuda {
     }
 
     pub(super) fn has_leaving(&self) -> bool {
-        !self.outside.leaving.is_empty() || !self.outside.lucky.is_empty()
+        !self.outside.leaving.is_empty()
     }
 
-    pub(super) fn take_completions(
-        &mut self,
-        done: &Cut,
-        seen: &Cut,
-        returned: &mut Vec<(Ticket, DeviceId, Bytes)>,
-    ) {
-        self.outside.lucky.retain(|(at, ..)| !at.within(seen));
+    pub(super) fn take_completions(&mut self, done: &Cut, returned: &mut Vec<(Ticket, DeviceId, Bytes)>) {
         let mut leaving = std::mem::take(&mut self.outside.leaving);
         leaving.retain(|(at, plain)| {
             let stays = !at.within(done);
             if !stays {
                 self.give_back(plain);
                 returned.push((*at, plain.device, Bytes(plain.taken())));
-                if !at.within(seen) {
-                    self.outside.lucky.push((*at, plain.device, plain.taken()));
-                }
+                self.outside.returned.push((*at, plain.device, plain.taken()));
             }
             stays
         });
         self.outside.leaving = leaving;
-        let forgotten = self.outside.lucky.len().saturating_sub(LUCKY_MAX);
-        self.outside.lucky.drain(..forgotten);
+        let forgotten = self.outside.returned.len().saturating_sub(RETURNED_MAX);
+        self.outside.returned.drain(..forgotten);
     }
 
     pub(super) fn device_state(&self, id: DeviceId, done: &Cut) -> DeviceState {
