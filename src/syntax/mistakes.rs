@@ -8,7 +8,7 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 /// The words that begin a statement, in the order of the language reference.
-const STATEMENTS: [&str; 30] = [
+const STATEMENTS: [&str; 31] = [
     "scenario",
     "device",
     "pool",
@@ -21,6 +21,7 @@ const STATEMENTS: [&str; 30] = [
     "let",
     "repeat",
     "thread",
+    "async",
     "sync",
     "query",
     "poll",
