@@ -203,10 +203,11 @@ impl<'p> Expectations<'p> {
         let statements = &self.program.statements;
         let mut failed: Vec<_> = self.failed.into_iter().collect();
         failed.sort_by_key(|(_, (nth, _))| *nth);
-        let failed = failed.into_iter().map(|((stmt, failure), (_, times))| {
-            let outcome = statements[stmt].outcome;
-            let expected = outcome == Outcome::Fails(failure) || outcome == Outcome::MayFail(failure);
-            FailedCall { stmt, failure, times, expected }
+        let failed = failed.into_iter().map(|((stmt, failure), (_, times))| FailedCall {
+            stmt,
+            failure,
+            times,
+            expected: statements[stmt].outcome.allows(failure),
         });
         let missed = self.demanded.iter().filter(|(_, (calls, failures))| failures < calls);
         let missed = missed.filter_map(|(stmt, (calls, failures))| match statements[*stmt].outcome {

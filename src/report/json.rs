@@ -8,7 +8,7 @@ use super::names::Book;
 use super::text::Compared;
 use crate::base::{Nanos, StmtId};
 use crate::oracle::{Mismatch, Verdict};
-use crate::scenario::Program;
+use crate::scenario::{Outcome, Program};
 use crate::trace::{
     Call, Candidate, Cause, Detail, Event, Figure, Kind, Ledger, Operands, Policy, PoolPicture, PoolState,
     Refusal, Refusals, Sink, Takes, Target, Ticket, Waiter,
@@ -507,6 +507,9 @@ struct FailedLine<'a> {
     failure: &'static str,
     times: u64,
     expected: bool,
+    /// The first and the last line that handle it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handled_by: Option<(u32, u32)>,
 }
 
 #[derive(Serialize)]
@@ -536,6 +539,10 @@ fn ending<'a>(book: &Book<'a>, end: Nanos, verdict: &'a Verdict, compared: &Comp
         failure: failed.failure.name(),
         times: failed.times,
         expected: failed.expected,
+        handled_by: match program.statements[failed.stmt].outcome {
+            Outcome::Handled { lines, .. } => Some(lines),
+            _ => None,
+        },
     });
     let missed = verdict.missed.iter().map(|missed| FailedLine {
         line: book.line(missed.stmt),
@@ -543,6 +550,7 @@ fn ending<'a>(book: &Book<'a>, end: Nanos, verdict: &'a Verdict, compared: &Comp
         failure: missed.failure.name(),
         times: missed.times,
         expected: true,
+        handled_by: None,
     });
     let skipped = verdict.skipped.iter().map(|skipped| SkippedLine {
         line: book.line(skipped.stmt),

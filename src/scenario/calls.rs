@@ -1,6 +1,6 @@
 //! Calls and expectations: each statement becomes instructions.
 
-use super::check::{Checker, Signal};
+use super::check::{BlockKind, Checker, Signal};
 use super::compute::{common_unit, default_stream_word};
 use super::names::{Binding, Kind, Meaning};
 use super::value::unit_name;
@@ -40,6 +40,29 @@ impl Checker<'_> {
             // Nothing more is said about the buffers of a statement with a mistake.
             None => self.buffers_are_uncertain(call),
         }
+        if let Some(body) = call.handler() {
+            self.handler(outcome, body);
+        }
+    }
+
+    /// The block behind `else`. It is read even where its call has a mistake.
+    fn handler(&mut self, outcome: Option<Outcome>, body: &ast::Body) {
+        let start = self.code.len();
+        if let Some(Outcome::Handled { failure, .. }) = outcome {
+            self.code.push(Instruction::Otherwise { failure, end: 0 });
+        }
+        self.block(BlockKind::Handler, &body.items);
+        let after = self.code.len();
+        if let Some(Instruction::Otherwise { end, .. }) = self.code.get_mut(start) {
+            *end = after;
+        }
+    }
+
+    /// The lines between the braces of a block that is opened at this place.
+    fn lines_of(&self, opened: Span, body: &ast::Body) -> (u32, u32) {
+        let opened = self.lines.line(opened.start);
+        let close = body.close.as_ref().map_or(opened, |close| self.lines.line(close.span.start));
+        if close > opened + 1 { (opened + 1, close - 1) } else { (opened, opened) }
     }
 
     /// After a mistake, nothing is said about the life of the buffers that the statement is about.
@@ -65,7 +88,13 @@ impl Checker<'_> {
         let Some(outcome) = outcome else { return Some(Outcome::Succeeds) };
         let known = Failure::ALL.map(|failure| (failure.name(), failure));
         let failure = self.word(&outcome.error, codes::UNKNOWN_ERROR, "error called", known)?;
-        Some(if outcome.or { Outcome::MayFail(failure) } else { Outcome::Fails(failure) })
+        Some(match &outcome.kind {
+            ast::OutcomeKind::Fails => Outcome::Fails(failure),
+            ast::OutcomeKind::OrFails => Outcome::MayFail(failure),
+            ast::OutcomeKind::Else(body) => {
+                Outcome::Handled { failure, lines: self.lines_of(outcome.error.span, body) }
+            }
+        })
     }
 
     /// A value that may depend on what the run read before.

@@ -51,14 +51,24 @@ pub(super) struct BufferName {
     pub(super) uncertain: bool,
 }
 
-/// A loop that is being read.
-pub(super) struct Loop {
-    /// Where it is in the code; `None` for one whose bounds have a mistake.
-    pub(super) start: Option<usize>,
+/// A block that is being read.
+pub(super) struct Block {
+    pub(super) kind: BlockKind,
     /// Whether the index of a buffer depends on its variable.
     pub(super) chooses_buffers: bool,
     /// The names that end with it.
     pub(super) names: Vec<String>,
+}
+
+/// What kind of block it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum BlockKind {
+    /// A loop, with its place in the code.
+    Loop(usize),
+    /// What handles the failure of a call.
+    Handler,
+    /// A block whose first line has a mistake.
+    Broken,
 }
 
 /// A signal as the text uses it.
@@ -84,7 +94,7 @@ pub(super) struct Checker<'t> {
     pub(super) kernels: Vec<Kernel>,
     pub(super) buffers: Vec<BufferName>,
     pub(super) signals: Vec<Signal>,
-    pub(super) loops: Vec<Loop>,
+    pub(super) blocks: Vec<Block>,
     /// How often the innermost body is entered.
     turns: u64,
     executed: u64,
@@ -136,7 +146,7 @@ impl<'t> Checker<'t> {
             kernels: Vec::new(),
             buffers: Vec::new(),
             signals: Vec::new(),
-            loops: Vec::new(),
+            blocks: Vec::new(),
             turns: 1,
             executed: 0,
             code: Vec::new(),
@@ -158,9 +168,7 @@ impl<'t> Checker<'t> {
                 Content::Statement(statement) => self.statement(item.span, statement),
                 // The body of a block that could not be read is read nevertheless: its mistakes are its own.
                 Content::Broken(Some(body)) => {
-                    self.enter(None);
-                    self.items(&body.items);
-                    self.leave();
+                    self.block(BlockKind::Broken, &body.items);
                 }
                 Content::Broken(None) | Content::Blank | Content::Settings(_) => {}
             }
@@ -168,10 +176,12 @@ impl<'t> Checker<'t> {
     }
 
     fn statement(&mut self, span: Span, statement: &ast::Statement) {
-        if !self.loops.is_empty() && self.is_misplaced(span, statement) {
+        if !self.blocks.is_empty() && self.is_misplaced(span, statement) {
             return;
         }
         match statement {
+            // Its place and its number were looked at when it was read.
+            ast::Statement::Version(_) => {}
             ast::Statement::Scenario(title) => self.declare_title(title),
             ast::Statement::Device(device) => self.declare_device(device),
             ast::Statement::Pool(pool) => self.declare_pool(pool),
@@ -190,18 +200,18 @@ impl<'t> Checker<'t> {
         use ast::Statement::{Device, Events, Kernel, Pool, Scenario, Streams};
         let declares =
             matches!(statement, Scenario(_) | Device(_) | Pool(_) | Streams(_) | Events(_) | Kernel(_));
-        // The block around may be one that only its mistake makes look like a loop.
-        let is_certain = self.loops.iter().all(|around| around.start.is_some());
+        // The block around may be one that only its mistake makes look like one of calls.
+        let is_certain = self.blocks.iter().all(|around| around.kind != BlockKind::Broken);
         if declares && is_certain {
             let diagnostic = Diagnostic::error(
                 codes::MISPLACED_DECLARATION,
-                "a declaration cannot stand in a loop",
+                "a declaration cannot stand in a block",
                 span,
                 "",
             );
             self.tell(
                 diagnostic
-                    .help("declare it before the loop; an array such as `stream s[4]` declares several"),
+                    .help("declare it before the block; an array such as `stream s[4]` declares several"),
             );
         }
         declares && is_certain
@@ -222,7 +232,7 @@ impl<'t> Checker<'t> {
             from <= to
         });
         let Some((from, to)) = bounds else {
-            self.enter(None);
+            self.enter(BlockKind::Broken);
             self.bind(&repeat.variable, Kind::Value, None);
             self.items(&repeat.body.items);
             return self.leave();
@@ -231,8 +241,8 @@ impl<'t> Checker<'t> {
         let start = self.code.len();
         self.count_turns(span, to - from);
         self.code.push(Instruction::Repeat { register, from, to, end: 0 });
-        self.enter(Some(start));
-        let depth = self.loops.len() - 1;
+        self.enter(BlockKind::Loop(start));
+        let depth = self.blocks.len() - 1;
         let last = to.saturating_sub(1).max(from);
         let bounds = Bounds { low: i128::from(from), high: i128::from(last), loops: 1 << depth };
         let variable =
@@ -248,14 +258,25 @@ impl<'t> Checker<'t> {
         self.leave();
     }
 
-    fn enter(&mut self, start: Option<usize>) {
-        self.loops.push(Loop { start, chooses_buffers: false, names: Vec::new() });
+    /// The lines of a block that is no loop.
+    pub(super) fn block(&mut self, kind: BlockKind, items: &[Item]) {
+        self.enter(kind);
+        self.items(items);
+        self.leave();
+    }
+
+    fn enter(&mut self, kind: BlockKind) {
+        self.blocks.push(Block { kind, chooses_buffers: false, names: Vec::new() });
     }
 
     fn leave(&mut self) {
-        let Some(ended) = self.loops.pop() else { return };
+        let Some(ended) = self.blocks.pop() else { return };
         ended.names.iter().for_each(|name| self.table.unbind(name));
-        self.choosing.extend(ended.start.filter(|_| ended.chooses_buffers));
+        if let BlockKind::Loop(start) = ended.kind
+            && ended.chooses_buffers
+        {
+            self.choosing.push(start);
+        }
     }
 
     /// The turns of a loop count too, so that empty loops end as well.
@@ -343,7 +364,7 @@ impl<'t> Checker<'t> {
     pub(super) fn begin(&mut self, span: Span, outcome: Outcome) -> StmtId {
         self.count(span, self.turns);
         self.first_mention.push(self.mentions.len());
-        let text = self.text[span.range()].to_owned();
+        let text = self.text[span.range()].trim_end_matches('{').trim_end().to_owned();
         self.statements.push(Statement { span, line: self.lines.line(span.start), text, draws: 0, outcome })
     }
 
@@ -367,7 +388,7 @@ impl<'t> Checker<'t> {
             });
             return false;
         }
-        if let Some(block) = self.loops.last_mut().filter(|_| kind == Kind::Value) {
+        if let Some(block) = self.blocks.last_mut().filter(|_| kind == Kind::Value) {
             block.names.push(name.text.clone());
         }
         true

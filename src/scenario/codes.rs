@@ -59,7 +59,7 @@ pub const TABLE: &[(Code, &str)] = &[
     (INDEX_OUT_OF_RANGE, "An index may be outside of its array."),
     (WRONG_INDEX, "An index is missing, or stands where there is no array."),
     (DEVICE_NEEDED, "There are several devices, and the line does not say which one it is about."),
-    (MISPLACED_DECLARATION, "A declaration stands inside of a loop."),
+    (MISPLACED_DECLARATION, "A declaration stands inside of a block."),
     (RUN_TOO_LONG, "The loops make the run longer than 100,000,000 statements."),
     (TOO_MANY_NAMES, "An array is too large, or there are too many names."),
     (UNAWAITED_SIGNAL, "A signal is given, and no kernel runs until it (a warning)."),

@@ -277,7 +277,7 @@ impl Checker<'_> {
         let Some(index) = &segment.index else { return Some(Chosen { base, index: None }) };
         let value = self.index(index)?;
         let bounds = value.bounds?;
-        for (depth, around) in self.loops.iter_mut().enumerate() {
+        for (depth, around) in self.blocks.iter_mut().enumerate() {
             around.chooses_buffers |= bounds.loops >> depth & 1 == 1;
         }
         let last = u64::try_from(bounds.high).unwrap_or(u64::MAX);

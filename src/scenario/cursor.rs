@@ -50,6 +50,8 @@ pub struct Cursor {
     buffers: Vec<Option<Placement>>,
     /// Where the answer to the call that was yielded last goes.
     expects: Expects,
+    /// How the call that was yielded last failed.
+    failed: Option<Failure>,
 }
 
 /// What an answer is for.
@@ -61,7 +63,7 @@ enum Expects {
     Value(Register),
 }
 
-reuse_on_clone!(Cursor { next, registers, buffers, expects });
+reuse_on_clone!(Cursor { next, registers, buffers, expects, failed });
 
 /// Why an action yields no call.
 enum Obstacle {
@@ -91,6 +93,7 @@ impl Cursor {
             registers: vec![0; program.registers],
             buffers: vec![None; program.names.buffers.len()],
             expects: Expects::Nothing,
+            failed: None,
         }
     }
 
@@ -100,7 +103,7 @@ impl Cursor {
             self.next += 1;
             match instruction {
                 Instruction::Call { stmt, action } => {
-                    self.expects = Expects::Nothing;
+                    (self.expects, self.failed) = (Expects::Nothing, None);
                     return match self.call(action) {
                         Ok(call) => Step::Call(*stmt, call),
                         Err(Obstacle::Absent(buffer)) => Step::Skipped(*stmt, buffer),
@@ -111,6 +114,11 @@ impl Cursor {
                     Ok(value) => self.registers[register.0 as usize] = value,
                     Err(broken) => return self.break_off(program, *stmt, broken),
                 },
+                Instruction::Otherwise { failure, end } => {
+                    if self.failed != Some(*failure) {
+                        self.next = *end;
+                    }
+                }
                 Instruction::Repeat { register, from, to, end } => {
                     self.registers[register.0 as usize] = i128::from(*from);
                     if from >= to {
@@ -136,6 +144,7 @@ impl Cursor {
 
     /// Takes the answer to the call that was yielded last.
     pub fn answer(&mut self, reply: &Result<Reply, Failure>) {
+        self.failed = reply.as_ref().err().copied();
         match (self.expects, reply) {
             (Expects::Placement(buffer), Ok(Reply::Allocated(decision))) => {
                 self.buffers[buffer.index()] = Some(decision.placement());

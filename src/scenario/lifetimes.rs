@@ -1,7 +1,8 @@
 //! The life of each buffer name in the order of the program: allocated before it is used, and not again while it is live.
 //!
 //! The code is walked without running it. A loop whose turns all name the same buffers is walked twice, since a third turn
-//! finds what the second found; any other loop is walked in full.
+//! finds what the second found; any other loop is walked in full. A block that handles a failure is walked once more: what
+//! holds after it holds whether the call failed or not.
 
 use super::check::Checker;
 use super::{Action, Chosen, Formula, Instruction, Outcome, codes};
@@ -17,6 +18,25 @@ enum Life {
     Live(StmtId),
     /// Freed, or not certainly allocated.
     Gone,
+}
+
+impl Life {
+    /// What is certain when it is one or the other.
+    fn or(self, other: Life) -> Life {
+        match (self, other) {
+            (Life::Never, Life::Never) => Life::Never,
+            (Life::Live(first), Life::Live(_)) => Life::Live(first),
+            _ => Life::Gone,
+        }
+    }
+}
+
+/// A block that handles a failure, while it is walked.
+struct Handler {
+    /// Where it ends in the code.
+    end: usize,
+    /// What each buffer was that has changed since, had the call succeeded.
+    unfailed: BTreeMap<usize, Life>,
 }
 
 /// A mistake, to be told once for each statement.
@@ -66,6 +86,9 @@ struct Walk<'c> {
     choosing: BTreeSet<usize>,
     registers: Vec<i128>,
     lives: Vec<Life>,
+    /// What the buffer of the latest call is if that call has failed.
+    failed: Option<(BufferId, Life)>,
+    handlers: Vec<Handler>,
     uncertain: Vec<bool>,
     found: BTreeMap<(StmtId, usize), (Mistake, BufferId)>,
 }
@@ -84,6 +107,8 @@ impl<'c> Walk<'c> {
             choosing: checker.choosing.iter().copied().collect(),
             registers: vec![0; checker.registers as usize],
             lives: vec![Life::Never; count],
+            failed: None,
+            handlers: Vec::new(),
             uncertain,
             found: BTreeMap::new(),
         }
@@ -92,9 +117,14 @@ impl<'c> Walk<'c> {
     fn run(mut self) -> BTreeMap<(StmtId, usize), (Mistake, BufferId)> {
         let mut at = 0;
         while let Some(instruction) = self.code.get(at) {
+            self.end_handlers(at);
             at += 1;
             match instruction {
-                Instruction::Call { stmt, action } => self.call(*stmt, action),
+                Instruction::Call { stmt, action } => {
+                    self.failed = None;
+                    self.call(*stmt, action);
+                }
+                Instruction::Otherwise { end, .. } => self.begin_handler(*end),
                 Instruction::Let { register, value, .. } => {
                     // A value that depends on the run chooses no buffer, so that any stand-in will do.
                     self.registers[register.0 as usize] = self.evaluate(value).unwrap_or(0);
@@ -123,6 +153,33 @@ impl<'c> Walk<'c> {
         self.found
     }
 
+    fn begin_handler(&mut self, end: usize) {
+        self.handlers.push(Handler { end, unfailed: BTreeMap::new() });
+        if let Some((buffer, life)) = self.failed.take() {
+            self.becomes(buffer, life);
+        }
+    }
+
+    /// The blocks that end here: from now on the call may have failed or not.
+    fn end_handlers(&mut self, at: usize) {
+        while let Some(Handler { unfailed, .. }) = self.handlers.pop_if(|handler| handler.end == at) {
+            for (buffer, life) in unfailed {
+                let after = self.lives[buffer].or(life);
+                if let Some(around) = self.handlers.last_mut() {
+                    around.unfailed.entry(buffer).or_insert(life);
+                }
+                self.lives[buffer] = after;
+            }
+        }
+    }
+
+    fn becomes(&mut self, buffer: BufferId, life: Life) {
+        let before = std::mem::replace(&mut self.lives[buffer.index()], life);
+        if let Some(handler) = self.handlers.last_mut() {
+            handler.unfailed.entry(buffer.index()).or_insert(before);
+        }
+    }
+
     fn call(&mut self, stmt: StmtId, action: &Action) {
         match action {
             Action::Alloc { buffer, .. } => self.alloc(stmt, buffer),
@@ -130,7 +187,8 @@ impl<'c> Walk<'c> {
                 if let Some(buffer) = self.used(stmt, 0, buffer)
                     && !matches!((self.outcomes)(stmt), Outcome::Fails(_))
                 {
-                    self.lives[buffer.index()] = Life::Gone;
+                    self.failed = Some((buffer, self.lives[buffer.index()]));
+                    self.becomes(buffer, Life::Gone);
                 }
             }
             Action::Launch { uses, .. } => {
@@ -151,10 +209,12 @@ impl<'c> Walk<'c> {
         if let Life::Live(first) = self.lives[buffer.index()] {
             self.mistake(stmt, 0, Mistake::StillLive(first), buffer);
         }
-        self.lives[buffer.index()] = match (self.outcomes)(stmt) {
-            Outcome::Succeeds => Life::Live(stmt),
+        let life = match (self.outcomes)(stmt) {
+            Outcome::Succeeds | Outcome::Handled { .. } => Life::Live(stmt),
             Outcome::Fails(_) | Outcome::MayFail(_) => Life::Gone,
         };
+        self.becomes(buffer, life);
+        self.failed = Some((buffer, Life::Gone));
     }
 
     fn used(&mut self, stmt: StmtId, nth: usize, buffer: &Chosen<BufferId>) -> Option<BufferId> {

@@ -150,8 +150,14 @@ impl NameTable {
                 if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. } = &call.kind {
                     self.declares(Kind::Buffer, &buffer.segments[0].name);
                 }
+                if let Some(body) = call.handler() {
+                    self.survey(&body.items, text);
+                }
             }
-            Statement::Scenario(_) | Statement::Expect(_) | Statement::Snapshot(_) => {}
+            Statement::Version(_)
+            | Statement::Scenario(_)
+            | Statement::Expect(_)
+            | Statement::Snapshot(_) => {}
         }
     }
 
@@ -169,7 +175,8 @@ impl NameTable {
     fn survey_broken(&mut self, line: &str) {
         const DECLARING: [&str; 8] =
             ["device", "pool", "stream", "event", "kernel", "let", "repeat", "signal"];
-        const OTHER: [&str; 8] = ["scenario", "sync", "sleep", "trim", "set", "reset", "expect", "snapshot"];
+        const OTHER: [&str; 9] =
+            ["millpond", "scenario", "sync", "sleep", "trim", "set", "reset", "expect", "snapshot"];
         self.has_broken_lines = true;
         let words: Vec<&str> = line
             .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')

@@ -72,6 +72,24 @@ pub enum Outcome {
     Fails(Failure),
     /// `or_fails E`: it may fail in this way.
     MayFail(Failure),
+    /// `else E {`: a block handles it if it fails in this way.
+    Handled {
+        /// The failure.
+        failure: Failure,
+        /// The first and the last line of the block, its braces aside.
+        lines: (u32, u32),
+    },
+}
+
+impl Outcome {
+    /// Whether the text allows for this failure.
+    pub fn allows(self, failure: Failure) -> bool {
+        match self {
+            Outcome::Succeeds => false,
+            Outcome::Fails(allowed) | Outcome::MayFail(allowed) => allowed == failure,
+            Outcome::Handled { failure: allowed, .. } => allowed == failure,
+        }
+    }
 }
 
 /// One instruction of a host thread.
@@ -92,6 +110,13 @@ pub enum Instruction {
         register: Register,
         /// Its value.
         value: Formula,
+    },
+    /// Stands behind a call: unless that call failed in this way, go on at `end`.
+    Otherwise {
+        /// The failure that the block handles.
+        failure: Failure,
+        /// The index after the block.
+        end: usize,
     },
     /// Enters a loop: the register takes `from`; where that is not below `to`, go on after `end`.
     Repeat {

@@ -103,6 +103,12 @@ fn valid_lines() {
         "a: x = alloc 1B\na: k(x) until go\nsignal go\na: k(x) takes 3us\na: k(x) takes uniform(1us, 3us)",
         "legacy: x = alloc 1B\ngpu0.per_thread: k(x)\nsync legacy\nsync gpu0\nsync device\nsync e",
         "a: x = alloc 1B\na: y = alloc 1B\nexpect y not at x\nexpect y waits for free x\nexpect y via growth",
+        "a: x = alloc 1B else out_of_memory {\n sync a\n a: x = alloc 1B\n}\na: k(x)\na: free x\na: x = alloc 1B",
+        "a: x = alloc 1B else out_of_memory {\n}\na: x = alloc 1B or_fails out_of_memory",
+        "a: x = alloc 1B else out_of_memory {\n a: y = alloc 1B\n}\na: k(y)\na: y = alloc 1B\na: free x\na: x = alloc 1B",
+        "a: x = alloc 1B\na: free x else invalid_value {\n}\na: x = alloc 1B",
+        "a: x = alloc 1B\nquery a else not_ready {\n a: free x\n a: x = alloc 1B\n}\na: free x",
+        "repeat i in 0..9 {\n a: x = alloc 1B else out_of_memory {\n  repeat j in 0..2 {\n   a: y = alloc 1B\n   a: free y\n  }\n }\n a: free x\n}",
         "sleep 1ms\nsleep 2 * 3us + 0\nsnapshot \"here\"\nsnapshot",
     ] {
         assert_eq!(check(&after_declarations(lines)), Vec::<String>::new(), "{lines}");
@@ -137,6 +143,23 @@ fn invalid_lines() {
             "repeat i in 0..3 {\n a: k(x)\n a: x = alloc 1B\n a: free x\n}",
             "8 used_before_allocation: `x` is used before it is allocated",
         ),
+        (
+            "a: x = alloc 1B else out_of_memory {\n a: x = alloc 1B\n}\na: x = alloc 1B",
+            "10 still_live: `x` gets a new allocation while it is live",
+        ),
+        (
+            "query a else not_ready {\n a: x = alloc 1B else out_of_memory {\n  a: k(y)\n }\n a: y = alloc 1B\n}\na: k(x)",
+            "9 used_before_allocation: `y` is used before it is allocated",
+        ),
+        (
+            "a: x = alloc 1B\nquery a else not_ready {\n a: x = alloc 1B\n}",
+            "9 still_live: `x` gets a new allocation while it is live",
+        ),
+        (
+            "query a else not_ready {\n event g\n}",
+            "8 misplaced_declaration: a declaration cannot stand in a block",
+        ),
+        ("query a else not_raedy {\n sync b\n}", "7 unknown_error: there is no error called `not_raedy`"),
         ("stream legacy", "7 duplicate_name: `legacy` is already the name of a stream"),
         (
             "a: legacy = alloc 1B\na: free legacy",

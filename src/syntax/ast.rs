@@ -74,6 +74,8 @@ pub struct Name {
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
+    /// `millpond 1`
+    Version(Name),
     /// `scenario "title"`
     Scenario(Name),
     /// `device gpu0 { .. }`
@@ -273,17 +275,38 @@ pub struct Repeat {
 pub struct Call {
     /// What is called.
     pub kind: CallKind,
-    /// `fails E` or `or_fails E`
+    /// `fails E`, `or_fails E` or `else E {`
     pub outcome: Option<Outcome>,
 }
 
 /// What the text says about the success of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Whether success is accepted too (`or_fails`).
-    pub or: bool,
+    /// What is said about the error.
+    pub kind: OutcomeKind,
     /// The name of the error.
     pub error: Name,
+}
+
+/// What is said about the error of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OutcomeKind {
+    /// `fails`: it is demanded.
+    Fails,
+    /// `or_fails`: it is accepted.
+    OrFails,
+    /// `else`: this block handles it.
+    Else(Body),
+}
+
+impl Call {
+    /// The block of its `else`.
+    pub fn handler(&self) -> Option<&Body> {
+        match &self.outcome {
+            Some(Outcome { kind: OutcomeKind::Else(body), .. }) => Some(body),
+            _ => None,
+        }
+    }
 }
 
 /// What is called.

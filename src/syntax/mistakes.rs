@@ -8,9 +8,9 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 /// The words that begin a statement, in the order of the language reference.
-const STATEMENTS: [&str; 18] = [
-    "scenario", "device", "pool", "stream", "event", "kernel", "let", "repeat", "sync", "query", "poll",
-    "sleep", "trim", "set", "reset", "signal", "expect", "snapshot",
+const STATEMENTS: [&str; 19] = [
+    "millpond", "scenario", "device", "pool", "stream", "event", "kernel", "let", "repeat", "sync", "query",
+    "poll", "sleep", "trim", "set", "reset", "signal", "expect", "snapshot",
 ];
 /// The words of operations, which stand behind a stream.
 const OPERATIONS: [&str; 4] = ["alloc", "free", "record", "wait"];
@@ -159,6 +159,7 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::EOI => "the end of the line",
         Rule::name | Rule::word | Rule::segment | Rule::path | Rule::declared => "a name",
         Rule::quoted => "a text in quotes",
+        Rule::edition => "the number of a version",
         Rule::setting => "a setting such as `memory = 80GiB`",
         Rule::list => "a list such as `[follow_event, internal]`",
         Rule::parameter => "a parameter such as `x: read`",
@@ -169,7 +170,7 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::operator => "a sign such as `+`",
         Rule::comparator => "a comparison such as `==`",
         Rule::comparison | Rule::relation => "an expectation",
-        Rule::outcome => "`fails`, `or_fails`",
+        Rule::outcome => "`fails`, `or_fails`, `else`",
         Rule::reuses => "`reuses`",
         Rule::placed_at => "`at`",
         Rule::waits_for => "`waits for free`",

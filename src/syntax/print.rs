@@ -126,6 +126,7 @@ impl Content {
     fn body(&self) -> Option<&Body> {
         match self {
             Content::Statement(Statement::Repeat(repeat)) => Some(&repeat.body),
+            Content::Statement(Statement::Call(call)) => call.handler(),
             Content::Statement(Statement::Device(Device { settings: Settings::Block(body), .. }))
             | Content::Statement(Statement::Pool(Pool { settings: Settings::Block(body), .. })) => Some(body),
             Content::Broken(body) => body.as_ref(),
@@ -179,6 +180,7 @@ impl Display for Name {
 impl Display for Statement {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
+            Statement::Version(number) => write!(f, "millpond {number}"),
             Statement::Scenario(title) => write!(f, "scenario \"{title}\""),
             Statement::Device(Device { name, settings }) => write!(f, "device {name}{settings}"),
             Statement::Pool(Pool { name, device, settings }) => {
@@ -275,7 +277,11 @@ impl Display for Call {
 
 impl Display for Outcome {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", if self.or { "or_fails" } else { "fails" }, self.error)
+        match self.kind {
+            OutcomeKind::Fails => write!(f, "fails {}", self.error),
+            OutcomeKind::OrFails => write!(f, "or_fails {}", self.error),
+            OutcomeKind::Else(_) => write!(f, "else {} {{", self.error),
+        }
     }
 }
 

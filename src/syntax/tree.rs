@@ -51,6 +51,7 @@ impl Tree<'_> {
         let negated = node.clone();
         let mut parts = parts(node);
         match rule {
+            Rule::version => Statement::Version(self.name(next(&mut parts))),
             Rule::scenario => Statement::Scenario(self.quoted(next(&mut parts))),
             Rule::snapshot => Statement::Snapshot(parts.next().map(|title| self.quoted(title))),
             Rule::device => {
@@ -211,8 +212,12 @@ impl Tree<'_> {
     }
 
     fn outcome(&mut self, node: Node<'_>) -> Outcome {
-        let or = node.as_str().starts_with("or_fails");
-        Outcome { or, error: self.only_name(node) }
+        let kind = match node.clone().into_inner().next().map(|word| word.as_rule()) {
+            Some(Rule::kw_fails) => OutcomeKind::Fails,
+            Some(Rule::kw_or_fails) => OutcomeKind::OrFails,
+            _ => OutcomeKind::Else(Body::default()),
+        };
+        Outcome { kind, error: self.only_name(node) }
     }
 
     fn operation(&mut self, node: Node<'_>) -> Operation {

@@ -33,6 +33,8 @@ pub(super) const EXAMPLES: &[Example] = &[
     example("nesting_too_deep", "", "let half = 7 * (3 + 4)\nlet whole = half * 2\n"),
     example("line_too_long", "", "# A long comment goes\n# over several lines.\n"),
     example("file_too_large", "", "stream s\nrepeat i in 0..1000000 {\n  sync s\n}\n"),
+    example("unknown_version", "millpond 2\nstream s\n", "millpond 1\nstream s\n"),
+    example("misplaced_version", "stream s\nmillpond 1\n", "millpond 1\nstream s\n"),
     example(
         "unknown_name",
         "stream s\nevent done\ns: record dnoe\n",
