@@ -205,6 +205,7 @@ impl<'f> Declared<'f> {
                 }
                 Content::Statement(Statement::Repeat(repeat)) => Some(&repeat.body),
                 Content::Statement(Statement::Call(call)) => call.handler(),
+                Content::Statement(Statement::Thread(thread)) => Some(&thread.body),
                 _ => None,
             };
             if let Some(body) = body {

@@ -100,7 +100,7 @@ impl Blocks {
         }
         let place = match text.split_whitespace().next() {
             Some("device" | "pool") => Place::Settings,
-            Some("repeat") => Place::Statements,
+            Some("repeat" | "thread") => Place::Statements,
             _ => Place::Unknown,
         };
         self.open(item, place);
@@ -130,6 +130,7 @@ impl Blocks {
                     *kind = OutcomeKind::Else(body);
                 }
             }
+            Content::Statement(Statement::Thread(thread)) => thread.body = body,
             Content::Statement(Statement::Device(device)) => device.settings = Settings::Block(body),
             Content::Statement(Statement::Pool(pool)) => pool.settings = Settings::Block(body),
             content => *content = Content::Broken(Some(body)),
@@ -158,7 +159,7 @@ impl Blocks {
 /// Whether a statement opens a block, and what may stand in it.
 fn opens(statement: &Statement) -> Option<Place> {
     match statement {
-        Statement::Repeat(_) => Some(Place::Statements),
+        Statement::Repeat(_) | Statement::Thread(_) => Some(Place::Statements),
         Statement::Call(call) if call.handler().is_some() => Some(Place::Statements),
         Statement::Device(device) if matches!(device.settings, Settings::Block(_)) => Some(Place::Settings),
         Statement::Pool(pool) if matches!(pool.settings, Settings::Block(_)) => Some(Place::Settings),
