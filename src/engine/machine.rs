@@ -1,6 +1,7 @@
 //! The machine: one call of one host thread in, an answer and events out.
 
 use super::collectives::Collectives;
+use super::resources::Resources;
 use super::threads::{Awaited, Blocked, Host, Promise, Threads};
 use super::{Chooser, Progress};
 use crate::base::{
@@ -19,16 +20,17 @@ use std::task::Poll;
 #[derive(Debug)]
 pub struct Machine<A, P, C, S> {
     pub(super) order: Order,
-    model: A,
-    progress: P,
+    pub(super) model: A,
+    pub(super) progress: P,
     chooser: C,
-    sink: S,
+    pub(super) sink: S,
     pub(super) streams: IndexVec<StreamId, StreamSetup>,
     pools: usize,
     costs: HostCosts,
     legacy_sync_releases: bool,
     pub(super) threads: Threads,
     pub(super) collectives: Collectives,
+    pub(super) resources: Resources,
     scratch: Scratch,
 }
 
@@ -45,7 +47,7 @@ struct Scratch {
 reuse_on_clone!(Scratch { waits, ready, released, pending, states });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, threads,
-    collectives, scratch,
+    collectives, resources, scratch,
 });
 
 /// Whose call it is, and of which statement.
@@ -70,6 +72,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             legacy_sync_releases: setup.rules.legacy_sync_releases,
             threads: Threads::new(setup),
             collectives: Collectives::new(setup),
+            resources: Resources::new(setup),
             scratch: Scratch::default(),
         }
     }
@@ -124,10 +127,15 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.complete(stream);
         }
         self.progress.wait_until(now);
+        let with_pool = self.with_pool(call);
+        let call = with_pool.as_ref().unwrap_or(call);
         if blocked.is_none() && !matches!(call, Call::Peek { .. }) {
             self.emit(caller, None, Kind::Call(call));
         }
+        // What a blocked call waits for was settled when it was made.
+        let refused = if blocked.is_none() { self.resources.check(call).err() } else { None };
         match call {
+            _ if refused.is_some() => {}
             Call::Sync(target) => return self.synchronise(caller, *target),
             Call::Poll(target) => return self.poll(caller, *target),
             Call::Await(signal) => return self.meet(caller, Awaited::Signal(*signal)),
@@ -140,7 +148,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             }
             _ => {}
         }
-        let result = self.perform(caller, call);
+        let result = refused.map_or_else(|| self.perform(caller, call), Err);
         if let Err(failure) = result {
             self.emit(caller, None, Kind::Failed(failure));
         }
@@ -166,7 +174,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// Every call that does not block.
     fn perform(&mut self, caller: Caller, call: &Call) -> Result<Reply, Failure> {
         match call {
-            Call::Alloc { stream, pool, size } => self.alloc(caller, *stream, *pool, *size),
+            Call::Alloc { stream, pool, size } => {
+                let pool = pool.ok_or(Failure::InvalidValue)?;
+                self.alloc(caller, *stream, pool, *size)
+            }
             Call::Free { stream, alloc } => self.free(caller, *stream, *alloc),
             Call::Launch { stream, takes, .. } => {
                 let runs = self.runs(caller, takes);
@@ -205,6 +216,12 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.emit_state(caller, *pool);
                 Ok(Reply::Done)
             }
+            Call::SetPool { device, pool } => {
+                self.resources.set_pool(*device, *pool)?;
+                Ok(Reply::Done)
+            }
+            Call::Create { resource, reusing } => self.create(*resource, *reusing),
+            Call::Destroy(resource) => self.destroy(caller, *resource),
             Call::Read { pool, figure } => {
                 let value = self.model.state(*pool).figure(*figure);
                 self.emit(caller, None, Kind::Value(value));
@@ -230,8 +247,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             }
             Call::Snapshot(snapshot) => {
                 if self.sink.wants(Detail::Pictures) {
-                    let pictures: Vec<_> =
-                        (0..self.pools).map(|pool| self.model.picture(PoolId::new(pool))).collect();
+                    let pools = (0..self.pools).map(PoolId::new);
+                    let pools = pools.filter(|pool| self.resources.is_there(*pool));
+                    let pictures: Vec<_> = pools.map(|pool| self.model.picture(pool)).collect();
                     self.emit(caller, None, Kind::Snapshot { snapshot: *snapshot, pools: &pictures });
                 }
                 Ok(Reply::Done)
@@ -483,6 +501,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if !self.threads.promises.is_empty() {
             self.keep_promise(ticket);
         }
+        if self.has_ending_pools() {
+            self.end_pools(operation);
+        }
         for stream in ready.drain(..) {
             self.start(stream);
         }
@@ -546,7 +567,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
     }
 
-    fn emit_state(&mut self, caller: Caller, pool: PoolId) {
+    pub(super) fn emit_state(&mut self, caller: Caller, pool: PoolId) {
         if self.sink.wants(Detail::States) {
             let state = self.model.state(pool);
             self.emit(caller, None, Kind::State { pool, state: &state });

@@ -33,6 +33,9 @@ impl Checker<'_> {
             }
             CallKind::Set { attribute, value } => self.set(attribute, value),
             CallKind::Reset(attribute) => self.reset(attribute),
+            CallKind::SetPool { device, pool } => self.set_pool(device, pool),
+            CallKind::Create(create) => self.create(create),
+            CallKind::Destroy(path) => self.destroy(path),
             CallKind::Signal(name) => self.give(name).map(Action::Signal),
             CallKind::Await(name) => self.awaited(name).map(Action::Await),
             CallKind::Join(path) => self.join(path),
@@ -41,7 +44,10 @@ impl Checker<'_> {
         match action.filter(|_| outcome.is_some()) {
             Some(action) => self.code.push(Instruction::Call { stmt, action }),
             // Nothing more is said about the buffers of a statement with a mistake.
-            None => self.buffers_are_uncertain(call),
+            None => {
+                self.buffers_are_uncertain(call);
+                self.resources_are_uncertain(&call.kind);
+            }
         }
         if let Some(body) = call.handler() {
             self.handler(outcome, body);
@@ -111,10 +117,9 @@ impl Checker<'_> {
             Operation::Alloc { buffer, size, pool } => {
                 let buffer = self.allocated(buffer);
                 let size = self.runtime_value(size, Unit::Bytes);
-                let pool = match (pool, &stream) {
-                    (Some(pool), _) => self.pool(pool),
-                    (None, Some(stream)) => Some(self.default_pools[self.setup.streams[stream.base].device]),
-                    (None, None) => None,
+                let pool = match pool {
+                    Some(pool) => self.pool(pool).map(Some),
+                    None => Some(None),
                 };
                 Some(Action::Alloc { stream: stream?, pool: pool?, size: size?, buffer: buffer? })
             }

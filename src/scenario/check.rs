@@ -2,6 +2,7 @@
 //!
 //! A part that finds a mistake tells it and answers `None`; whoever gets a `None` adds nothing to it.
 
+use super::life::Resources;
 use super::names::{Binding, Kind, Meaning, Missing, NameTable};
 use super::threads::Within;
 use super::value::Bounds;
@@ -105,13 +106,14 @@ pub(super) struct Checker<'t> {
     pub(super) kernels: Vec<Kernel>,
     pub(super) buffers: Vec<BufferName>,
     pub(super) signals: Vec<Signal>,
+    pub(super) resources: Resources,
     pub(super) collectives: Vec<Collective>,
     /// The blocks around, from the outermost.
     pub(super) blocks: Vec<Around>,
     /// The threads around, from the outermost.
     pub(super) within: Vec<Within>,
     /// How often the innermost body is entered.
-    turns: u64,
+    pub(super) turns: u64,
     executed: u64,
     pub(super) code: Vec<Instruction>,
     /// The loops, by their place in the code, whose turns differ in the buffers that they choose.
@@ -144,6 +146,7 @@ impl<'t> Checker<'t> {
             streams: IndexVec::new(),
             events: 0,
             signals: 0,
+ created: Vec::new(),
             hosts: 1,
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
@@ -164,6 +167,7 @@ impl<'t> Checker<'t> {
             kernels: Vec::new(),
             buffers: Vec::new(),
             signals: Vec::new(),
+            resources: Resources::default(),
             collectives: Vec::new(),
             blocks: Vec::new(),
             within: Vec::new(),
@@ -332,6 +336,7 @@ impl<'t> Checker<'t> {
             names: self.names,
             code: self.code,
             registers: self.registers as usize,
+            creates: self.resources.creates,
             statements: self.statements,
             expects: self.expects,
             snapshots: self.snapshots,

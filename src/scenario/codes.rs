@@ -7,6 +7,7 @@ pub(super) const WRONG_KIND: Code = Code("wrong_kind");
 pub(super) const DUPLICATE_NAME: Code = Code("duplicate_name");
 pub(super) const USED_BEFORE_DECLARATION: Code = Code("used_before_declaration");
 pub(super) const USED_BEFORE_ALLOCATION: Code = Code("used_before_allocation");
+pub(super) const STILL_EXISTS: Code = Code("still_exists");
 pub(super) const STILL_LIVE: Code = Code("still_live");
 pub(super) const WRONG_ARGUMENT_COUNT: Code = Code("wrong_argument_count");
 pub(super) const WRONG_PART_COUNT: Code = Code("wrong_part_count");
@@ -42,6 +43,7 @@ pub const TABLE: &[(Code, &str)] = &[
     (USED_BEFORE_DECLARATION, "A name is declared only after its use."),
     (USED_BEFORE_ALLOCATION, "A buffer is used where no allocation of that name precedes it."),
     (STILL_LIVE, "A name gets a new allocation while it still stands for a live one."),
+    (STILL_EXISTS, "A stream, an event or a pool is created while what has its name or its handle exists."),
     (WRONG_ARGUMENT_COUNT, "A kernel is called with another number of buffers than it has parameters."),
     (WRONG_PART_COUNT, "A barrier is said to be of another number of threads than elsewhere."),
     (

@@ -115,7 +115,7 @@ impl Checker<'_> {
         Some(value)
     }
 
-    fn no_index(&mut self, segment: &Segment) -> Option<()> {
+    pub(super) fn no_index(&mut self, segment: &Segment) -> Option<()> {
         let Some(index) = &segment.index else { return Some(()) };
         let message = format!("`{}` is not an array", segment.name.text);
         self.error(codes::WRONG_INDEX, message, index.span, "an index has no meaning here");

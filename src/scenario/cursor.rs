@@ -2,9 +2,10 @@
 //!
 //! The engine and the hardware backend walk programs with it. It must not know how a call is carried out.
 
-use super::{Action, Chosen, Formula, Instruction, Operator, Program, Register, SyncTarget};
+use super::handles::{Creation, Handles};
+use super::{Action, Chosen, Formula, Handle, Instruction, Operator, Program, Register, SyncTarget};
 use crate::base::{BufferId, Bytes, HostId, Idx, IndexVec, Nanos, StmtId, reuse_on_clone};
-use crate::trace::{Access, Call, Failure, Operands, Placement, Reply, Target, Use};
+use crate::trace::{Access, Call, Failure, Operands, Placement, Reply, Resource, Target, Use};
 use smallvec::SmallVec;
 use std::fmt;
 
@@ -53,6 +54,7 @@ impl fmt::Display for Broken {
 pub struct Cursor {
     threads: IndexVec<HostId, Thread>,
     buffers: Vec<Bound>,
+    handles: Handles,
 }
 
 /// A host thread's place.
@@ -86,12 +88,13 @@ enum Expects {
     Placement(BufferId),
     Freed(BufferId),
     Value(Register),
+    Created(Creation),
     /// A thread begins at this instruction.
     Beginning(HostId, usize),
 }
 
 reuse_on_clone!(Thread { next, registers, expects, failed, latest, is_running });
-reuse_on_clone!(Cursor { threads, buffers });
+reuse_on_clone!(Cursor { threads, buffers, handles });
 
 /// Why an action yields no call.
 enum Obstacle {
@@ -117,7 +120,8 @@ impl Cursor {
             is_running: false,
         };
         let buffers = vec![Bound::Never; program.names.buffers.len()];
-        Self { threads: (0..program.setup.hosts).map(thread).collect(), buffers }
+        let handles = Handles::new(&program.setup, program.creates);
+        Self { threads: (0..program.setup.hosts).map(thread).collect(), buffers, handles }
     }
 
     /// The name that the answer to the latest call of a thread will be given to, if that call allocates.
@@ -135,7 +139,7 @@ impl Cursor {
 
     /// Goes on to the next call of a thread.
     pub fn next(&mut self, program: &Program, host: HostId) -> Step {
-        let Self { threads, buffers } = self;
+        let Self { threads, buffers, handles } = self;
         let thread = &mut threads[host];
         while let Some(instruction) = program.code.get(thread.next) {
             thread.next += 1;
@@ -143,7 +147,15 @@ impl Cursor {
                 Instruction::Call { stmt, action } => {
                     (thread.expects, thread.failed, thread.latest) = (Expects::Nothing, None, *stmt);
                     return match thread.call(action, buffers) {
-                        Ok(call) => Step::Call(*stmt, call),
+                        Ok(mut call) => {
+                            handles.resolve(&mut call);
+                            if let (Call::Create { resource, .. }, Expects::Created(creation)) =
+                                (&mut call, thread.expects)
+                            {
+                                *resource = handles.next(creation);
+                            }
+                            Step::Call(*stmt, call)
+                        }
                         Err(Obstacle::Absent(buffer)) => Step::Skipped(*stmt, buffer),
                         Err(Obstacle::Broken(broken)) => thread.break_off(program, *stmt, broken),
                     };
@@ -215,6 +227,7 @@ impl Cursor {
             (Expects::Value(register), Ok(Reply::Value(value))) => {
                 thread.registers[register.0 as usize] = i128::from(*value);
             }
+            (Expects::Created(creation), reply) => self.handles.answer(creation, reply.is_ok()),
             (Expects::Beginning(child, begins), Ok(_)) => {
                 let registers = thread.registers.clone();
                 let child = &mut self.threads[child];
@@ -269,6 +282,14 @@ impl Thread {
                 self.expects = Expects::Value(*register);
                 Call::Peek { pool: *pool, figure: *figure }
             }
+            Action::SetPool { device, pool } => Call::SetPool { device: *device, pool: *pool },
+            Action::Create { nth, name, first, reusing } => {
+                let reusing = reusing.as_ref().map(|old| self.resource(old)).transpose()?;
+                self.expects =
+                    Expects::Created(Creation { nth: *nth, name: *name, first: *first, reusing });
+                Call::Create { resource: *first, reusing }
+            }
+            Action::Destroy(handle) => Call::Destroy(self.resource(handle)?),
             Action::HostFunction { stream, takes, gives } => {
                 Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives }
             }
@@ -303,6 +324,14 @@ impl Thread {
             Ok(Use { alloc: placement.alloc, access: *access })
         });
         uses.collect()
+    }
+
+    fn resource(&self, handle: &Handle) -> Result<Resource, Broken> {
+        Ok(match handle {
+            Handle::Stream(stream) => Resource::Stream(self.chosen(stream)?),
+            Handle::Event(event) => Resource::Event(self.chosen(event)?),
+            Handle::Pool(pool) => Resource::Pool(*pool),
+        })
     }
 
     fn target(&self, target: &SyncTarget) -> Result<Target, Broken> {

@@ -8,6 +8,8 @@ mod codes;
 mod compute;
 mod cursor;
 mod declare;
+mod handles;
+mod life;
 mod lifetimes;
 mod names;
 mod program;
@@ -20,7 +22,7 @@ pub use check::{NAMES_MAX, RUN_STATEMENTS_MAX, check};
 pub use codes::TABLE as CODES;
 pub use cursor::{Broken, Cursor, Step};
 pub use program::{
-    Action, Chosen, Demand, Expect, Formula, Instruction, Moment, Names, Operator, Outcome, Program,
+    Action, Chosen, Demand, Expect, Formula, Handle, Instruction, Moment, Names, Operator, Outcome, Program,
     Register, SnapshotLine, Statement, SyncTarget, Unit,
 };
 use value::Value;

@@ -5,7 +5,7 @@ use crate::base::{
     BarrierId, CollectiveId, DeviceId, EventId, HostId, KernelId, PoolId, SignalId, Span, StmtId, StreamId,
     nearest,
 };
-use crate::syntax::ast::{self, CallKind, Content, Item, Operation, Settings, Statement};
+use crate::syntax::ast::{self, CallKind, Content, Created, Item, Operation, Settings, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The streams that every device has.
@@ -167,7 +167,15 @@ impl NameTable {
                 if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. } = &call.kind {
                     self.declares(Kind::Buffer, &buffer.segments[0].name);
                 }
-                if let Some(body) = call.handler() {
+                if let CallKind::Create(create) = &call.kind {
+                    let kind = match &create.resource {
+                        Created::Stream { .. } => Kind::Stream,
+                        Created::Event(_) => Kind::Event,
+                        Created::Pool(_) => Kind::Pool,
+                    };
+                    self.declares(kind, create.resource.name());
+                }
+                if let Some(body) = call.body() {
                     self.survey(&body.items, text);
                 }
             }
@@ -190,7 +198,8 @@ impl NameTable {
 
     /// Names that a line may have declared, had it been right: those after a declaring word, before `=`, after `until`.
     fn survey_broken(&mut self, line: &str) {
-        const DECLARING: [&str; 12] = [
+        const DECLARING: [&str; 13] = [
+            "create",
             "device",
             "pool",
             "stream",
@@ -204,8 +213,8 @@ impl NameTable {
             "await",
             "barrier",
         ];
-        const OTHER: [&str; 10] =
-            ["millpond", "scenario", "sync", "sleep", "trim", "set", "reset", "join", "expect", "snapshot"];
+        const OTHER: [&str; 11] =
+            ["millpond", "scenario", "sync", "sleep", "trim", "set", "reset", "destroy", "join", "expect", "snapshot"];
         self.has_broken_lines = true;
         let words: Vec<&str> = line
             .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')

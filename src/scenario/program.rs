@@ -6,7 +6,7 @@ use crate::base::{
     BarrierId, BufferId, CollectiveId, EventId, ExpectId, HostId, IndexVec, KernelId, PoolId, SignalId,
     SnapshotId, Span, StmtId, StreamId,
 };
-use crate::trace::{Access, Attribute, Comparison, Failure, Figure, Policy, Setup, Takes, Target};
+use crate::trace::{Access, Attribute, Comparison, Failure, Figure, Policy, Resource, Setup, Takes, Target};
 
 /// A checked scenario.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct Program {
     pub code: Vec<Instruction>,
     /// How many registers the code uses: loop variables, `let` names, intermediate reads.
     pub registers: usize,
+    /// How many `create` lines there are.
+    pub creates: usize,
     /// The source statements.
     pub statements: IndexVec<StmtId, Statement>,
     /// The `expect` lines.
@@ -172,8 +174,8 @@ pub enum Action {
     Alloc {
         /// The stream.
         stream: Chosen<StreamId>,
-        /// The pool.
-        pool: PoolId,
+        /// The pool; `None` is the current one of the stream's device.
+        pool: Option<PoolId>,
         /// The size.
         size: Formula,
         /// The name that it gets.
@@ -235,6 +237,26 @@ pub enum Action {
         /// The value.
         value: Formula,
     },
+    /// `set gpu0.pool = p`
+    SetPool {
+        /// The device.
+        device: crate::base::DeviceId,
+        /// The pool.
+        pool: PoolId,
+    },
+    /// `create stream s reusing old`
+    Create {
+        /// Which `create` it is; each of them counts how often it is carried out.
+        nth: usize,
+        /// The name.
+        name: Resource,
+        /// What it stands for from now on, the first time. Further times it is what follows this one.
+        first: Resource,
+        /// The name of what leaves it its handle.
+        reusing: Option<Handle>,
+    },
+    /// `destroy s`
+    Destroy(Handle),
     /// Reads a figure into a register; part of an `expect`.
     Peek {
         /// The pool.
@@ -310,6 +332,17 @@ pub enum SyncTarget {
     Stream(Chosen<StreamId>),
     /// An event.
     Event(Chosen<EventId>),
+}
+
+/// What a `destroy` names.
+#[derive(Clone, Debug)]
+pub enum Handle {
+    /// A stream.
+    Stream(Chosen<StreamId>),
+    /// An event.
+    Event(Chosen<EventId>),
+    /// A pool.
+    Pool(PoolId),
 }
 
 /// One of a row of ids that follow each other: `worker[i]`. Without an index there is just the base.

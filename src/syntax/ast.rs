@@ -2,6 +2,10 @@
 //!
 //! It knows words and shapes; what a name refers to, and whether it exists, is not its business.
 
+mod create;
+
+pub use create::{Create, Created};
+
 use crate::base::{Bytes, Nanos, Span};
 
 /// A whole text.
@@ -325,16 +329,6 @@ pub enum OutcomeKind {
     Else(Body),
 }
 
-impl Call {
-    /// The block of its `else`.
-    pub fn handler(&self) -> Option<&Body> {
-        match &self.outcome {
-            Some(Outcome { kind: OutcomeKind::Else(body), .. }) => Some(body),
-            _ => None,
-        }
-    }
-}
-
 /// What is called.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallKind {
@@ -371,6 +365,17 @@ pub enum CallKind {
     },
     /// `reset p.used_high`
     Reset(Path),
+    /// `set gpu0.pool = p`
+    SetPool {
+        /// The device.
+        device: Name,
+        /// Its new current pool.
+        pool: Path,
+    },
+    /// `create stream s`
+    Create(Create),
+    /// `destroy s`
+    Destroy(Path),
     /// `signal go`
     Signal(Name),
     /// `await go`

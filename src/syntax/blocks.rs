@@ -1,6 +1,6 @@
 //! From lines to blocks. A line whose statement is wrong still opens or closes what its braces say.
 
-use super::ast::{Body, Close, Content, File, Item, Outcome, OutcomeKind, Settings, Statement};
+use super::ast::{Body, Close, Content, File, Item, Settings, Statement};
 use super::line::{self, Outline, Place};
 use super::version::Version;
 use super::{FILE_BYTES_MAX, NESTING_MAX, codes};
@@ -100,6 +100,7 @@ impl Blocks {
         }
         let place = match text.split_whitespace().next() {
             Some("device" | "pool") => Place::Settings,
+            Some("create") => Place::Unknown,
             Some("repeat" | "thread") => Place::Statements,
             _ => Place::Unknown,
         };
@@ -125,11 +126,7 @@ impl Blocks {
         let body = Body { items: std::mem::replace(&mut self.items, before), close };
         match &mut header.content {
             Content::Statement(Statement::Repeat(repeat)) => repeat.body = body,
-            Content::Statement(Statement::Call(call)) => {
-                if let Some(Outcome { kind, .. }) = &mut call.outcome {
-                    *kind = OutcomeKind::Else(body);
-                }
-            }
+            Content::Statement(Statement::Call(call)) => call.fill(body),
             Content::Statement(Statement::Thread(thread)) => thread.body = body,
             Content::Statement(Statement::Device(device)) => device.settings = Settings::Block(body),
             Content::Statement(Statement::Pool(pool)) => pool.settings = Settings::Block(body),
@@ -161,6 +158,7 @@ fn opens(statement: &Statement) -> Option<Place> {
     match statement {
         Statement::Repeat(_) | Statement::Thread(_) => Some(Place::Statements),
         Statement::Call(call) if call.handler().is_some() => Some(Place::Statements),
+        Statement::Call(call) if call.body().is_some() => Some(Place::Settings),
         Statement::Device(device) if matches!(device.settings, Settings::Block(_)) => Some(Place::Settings),
         Statement::Pool(pool) if matches!(pool.settings, Settings::Block(_)) => Some(Place::Settings),
         _ => None,

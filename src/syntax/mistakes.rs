@@ -8,7 +8,7 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 /// The words that begin a statement, in the order of the language reference.
-const STATEMENTS: [&str; 24] = [
+const STATEMENTS: [&str; 26] = [
     "millpond",
     "scenario",
     "device",
@@ -27,6 +27,8 @@ const STATEMENTS: [&str; 24] = [
     "trim",
     "set",
     "reset",
+    "create",
+    "destroy",
     "signal",
     "await",
     "join",
@@ -192,6 +194,10 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::operator => "a sign such as `+`",
         Rule::comparator => "a comparison such as `==`",
         Rule::comparison | Rule::relation => "an expectation",
+        Rule::created_stream => "`stream`",
+        Rule::created_event => "`event`",
+        Rule::created_pool => "`pool`",
+        Rule::reusing => "`reusing`",
         Rule::outcome => "`fails`, `or_fails`, `else`",
         Rule::reuses => "`reuses`",
         Rule::placed_at => "`at`",

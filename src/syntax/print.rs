@@ -126,7 +126,7 @@ impl Content {
     fn body(&self) -> Option<&Body> {
         match self {
             Content::Statement(Statement::Repeat(repeat)) => Some(&repeat.body),
-            Content::Statement(Statement::Call(call)) => call.handler(),
+            Content::Statement(Statement::Call(call)) => call.body(),
             Content::Statement(Statement::Thread(thread)) => Some(&thread.body),
             Content::Statement(Statement::Device(Device { settings: Settings::Block(body), .. }))
             | Content::Statement(Statement::Pool(Pool { settings: Settings::Block(body), .. })) => Some(body),
@@ -308,11 +308,28 @@ impl Display for CallKind {
             CallKind::Trim { pool, keep } => write!(f, "trim {pool} to {keep}"),
             CallKind::Set { attribute, value } => write!(f, "set {attribute} = {value}"),
             CallKind::Reset(attribute) => write!(f, "reset {attribute}"),
+            CallKind::SetPool { device, pool } => write!(f, "set {device}.pool = {pool}"),
+            CallKind::Create(create) => write!(f, "create {create}"),
+            CallKind::Destroy(resource) => write!(f, "destroy {resource}"),
             CallKind::Signal(signal) => write!(f, "signal {signal}"),
             CallKind::Await(signal) => write!(f, "await {signal}"),
             CallKind::Join(thread) => write!(f, "join {thread}"),
             CallKind::Barrier { name, of } => write!(f, "barrier {name} of {of}"),
         }
+    }
+}
+
+impl Display for Create {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.resource {
+            Created::Stream { name, device, kind } => {
+                write!(f, "stream {name}{}{}", After(" on ", device), After(" ", kind))?;
+            }
+            Created::Event(name) => write!(f, "event {name}")?,
+            Created::Pool(Pool { name, device, .. }) => write!(f, "pool {name}{}", After(" on ", device))?,
+        }
+        After(" reusing ", &self.reusing).fmt(f)?;
+        self.resource.settings().map_or(Ok(()), |settings| settings.fmt(f))
     }
 }
 

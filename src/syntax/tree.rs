@@ -125,8 +125,7 @@ impl Tree<'_> {
             match part.as_rule() {
                 Rule::declared => streams.names.push(self.declared(part)),
                 Rule::on_device => streams.device = Some(self.only_name(part)),
-                _ if part.as_str() == "blocking" => streams.kind = Some(StreamKind::Blocking),
-                _ => streams.kind = Some(StreamKind::NonBlocking),
+                _ => streams.kind = Some(stream_kind(&part)),
             }
         }
         Statement::Streams(streams)
@@ -230,6 +229,11 @@ impl Tree<'_> {
                 value: self.expression(next(&mut parts)),
             },
             Rule::reset => CallKind::Reset(self.path(next(&mut parts))),
+            Rule::set_pool => {
+                CallKind::SetPool { device: self.name(next(&mut parts)), pool: self.path(next(&mut parts)) }
+            }
+            Rule::create => CallKind::Create(self.create(next(&mut parts))),
+            Rule::destroy => CallKind::Destroy(self.path(next(&mut parts))),
             Rule::signal => CallKind::Signal(self.name(next(&mut parts))),
             Rule::awaits => CallKind::Await(self.name(next(&mut parts))),
             Rule::join => CallKind::Join(self.path(next(&mut parts))),
@@ -240,6 +244,27 @@ impl Tree<'_> {
             other => unreachable!("{other:?} is no statement of the grammar"),
         };
         Call { kind, outcome }
+    }
+
+    fn create(&mut self, node: Node<'_>) -> Create {
+        let rule = node.as_rule();
+        let opens = node.clone().into_inner().any(|child| child.as_rule() == Rule::open);
+        let mut parts: Vec<_> = parts(node).collect();
+        let reusing = parts.iter().position(|part| part.as_rule() == Rule::reusing);
+        let reusing = reusing.map(|at| self.only_path(parts.remove(at)));
+        let mut parts = parts.into_iter();
+        let name = self.name(next(&mut parts));
+        let mut parts = parts.peekable();
+        let device = parts.next_if(|part| part.as_rule() == Rule::on_device).map(|on| self.only_name(on));
+        let resource = match rule {
+            Rule::created_stream => {
+                let kind = parts.next().map(|kind| stream_kind(&kind));
+                Created::Stream { name, device, kind }
+            }
+            Rule::created_event => Created::Event(name),
+            _ => Created::Pool(Pool { name, device, settings: self.inline_settings(parts, opens) }),
+        };
+        Create { resource, reusing }
     }
 
     fn outcome(&mut self, node: Node<'_>) -> Outcome {
@@ -429,6 +454,10 @@ impl Tree<'_> {
         };
         self.diagnostics.push(diagnostic);
     }
+}
+
+fn stream_kind(node: &Node<'_>) -> StreamKind {
+    if node.as_str() == "blocking" { StreamKind::Blocking } else { StreamKind::NonBlocking }
 }
 
 /// The number and the unit that a wrong unit was meant to be.

@@ -11,7 +11,7 @@ mod sink;
 mod state;
 
 pub use call::{
-    Access, Attribute, Call, Comparison, Failure, Figure, Law, Operands, Reply, Takes, Target, Use,
+    Access, Attribute, Call, Comparison, Failure, Figure, Law, Operands, Reply, Resource, Takes, Target, Use,
 };
 pub use cut::{Cut, Ticket, join};
 pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refusal, Refusals};

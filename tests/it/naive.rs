@@ -375,6 +375,7 @@ impl Walk {
             streams: (0..streams).map(|_| StreamSetup { device, kind: StreamKind::NonBlocking }).collect(),
             events: 0,
             signals: 0,
+ created: Vec::new(),
             hosts: 1,
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),

@@ -99,6 +99,7 @@ fn setup(draws: &mut Draws) -> Setup {
         streams,
         events: EVENTS,
         signals: 0,
+ created: Vec::new(),
         hosts: 1,
         barriers: IndexVec::new(),
         collectives: IndexVec::new(),
