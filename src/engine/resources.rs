@@ -43,9 +43,11 @@ pub(super) struct Resources {
     is_any_missing: bool,
     /// The pools that were destroyed, and of which something is still in use.
     ending: Vec<PoolId>,
+    /// What has completed, looked up for these.
+    completed: Vec<u32>,
 }
 
-reuse_on_clone!(Resources { streams, events, pools, homes, devices, is_any_missing, ending });
+reuse_on_clone!(Resources { streams, events, pools, homes, devices, is_any_missing, ending, completed });
 
 impl Resources {
     pub(super) fn new(setup: &Setup) -> Self {
@@ -62,6 +64,7 @@ impl Resources {
             devices: setup.devices.indices().map(pools).collect(),
             is_any_missing: !setup.created.is_empty(),
             ending: Vec::new(),
+            completed: Vec::new(),
         };
         for resource in &setup.created {
             *resources.existence(*resource) = Existence::Not;
@@ -138,21 +141,21 @@ impl Resources {
     }
 
     /// Only a pool of the device itself can become its current one (`cuDeviceSetMemPool`).
-    pub(super) fn set_pool(&mut self, device: DeviceId, pool: PoolId) -> Result<(), Failure> {
+    pub(super) fn set_pool(&mut self, device: DeviceId, pool: PoolId) -> Result<Reply, Failure> {
         if self.homes[pool] != device {
             return Err(Failure::InvalidValue);
         }
         self.devices[device].current = Some(pool);
-        Ok(())
+        Ok(Reply::Done)
     }
 
     /// A handle is given again only once what had it is destroyed.
-    fn create(&mut self, resource: Resource, reusing: Option<Resource>) -> Result<(), Failure> {
+    pub(super) fn create(&mut self, resource: Resource, reusing: Option<Resource>) -> Result<Reply, Failure> {
         if reusing.is_some_and(|old| *self.existence(old) != Existence::NoLonger) {
             return Err(Failure::InvalidValue);
         }
         *self.existence(resource) = Existence::Yes;
-        Ok(())
+        Ok(Reply::Done)
     }
 
     fn destroy(&mut self, resource: Resource) -> Result<(), Failure> {
@@ -178,10 +181,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let Call::Alloc { stream, pool: None, size } = *call else { return None };
         let pool = self.resources.current(self.streams[stream].device);
         Some(Call::Alloc { stream, pool, size })
-    }
-
-    pub(super) fn create(&mut self, resource: Resource, reusing: Option<Resource>) -> Result<Reply, Failure> {
-        self.resources.create(resource, reusing).map(|()| Reply::Done)
     }
 
     pub(super) fn destroy(&mut self, caller: Caller, resource: Resource) -> Result<Reply, Failure> {
@@ -211,10 +210,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     /// The destroyed pools of which nothing is in use any more, with what each has given back.
     fn ended(&mut self) -> Vec<(PoolId, Bytes)> {
-        let Machine { resources, model, progress, .. } = self;
+        let Machine { resources: Resources { ending, completed, .. }, model, order, .. } = self;
         let mut ended = Vec::new();
-        resources.ending.retain(|pool| {
-            let bytes = model.end(*pool, progress.done());
+        order.completed(completed);
+        ending.retain(|pool| {
+            let bytes = model.end(*pool, completed);
             ended.extend(bytes.filter(|bytes| *bytes > Bytes::ZERO).map(|bytes| (*pool, bytes)));
             bytes.is_none()
         });

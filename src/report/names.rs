@@ -236,7 +236,7 @@ mod tests {
             streams: index_vec![],
             events: 0,
             signals: 0,
- created: Vec::new(),
+            created: Vec::new(),
             hosts: 1,
             barriers: index_vec![],
             collectives: index_vec![],

@@ -146,7 +146,7 @@ impl<'t> Checker<'t> {
             streams: IndexVec::new(),
             events: 0,
             signals: 0,
- created: Vec::new(),
+            created: Vec::new(),
             hosts: 1,
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),

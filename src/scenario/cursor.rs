@@ -285,8 +285,7 @@ impl Thread {
             Action::SetPool { device, pool } => Call::SetPool { device: *device, pool: *pool },
             Action::Create { nth, name, first, reusing } => {
                 let reusing = reusing.as_ref().map(|old| self.resource(old)).transpose()?;
-                self.expects =
-                    Expects::Created(Creation { nth: *nth, name: *name, first: *first, reusing });
+                self.expects = Expects::Created(Creation { nth: *nth, name: *name, first: *first, reusing });
                 Call::Create { resource: *first, reusing }
             }
             Action::Destroy(handle) => Call::Destroy(self.resource(handle)?),

@@ -57,16 +57,17 @@ impl Checker<'_> {
             Created::Event(_) => self.create_events(name),
             Created::Pool(pool) => self.create_pools(pool),
         };
-        let (known, first) = (known?, first?);
-        let place = known.unwrap_or(first);
+        let known = known?;
         if known.is_none() {
-            let meaning = match first {
+            let meaning = first.map(|first| match first {
                 Resource::Stream(base) => Meaning::Stream(Row { base, count: None }),
                 Resource::Event(base) => Meaning::Event(Row { base, count: None }),
                 Resource::Pool(pool) => Meaning::Pool(pool),
-            };
-            self.bind(name, kind, Some(meaning));
+            });
+            self.bind(name, kind, meaning);
         }
+        let first = first?;
+        let place = known.unwrap_or(first);
         let declared = self.table.get(&name.text).and_then(|binding| binding.span);
         self.follow(place, &name.text, declared.filter(|_| known.is_some()));
         let nth = self.resources.creates;

@@ -118,7 +118,9 @@ fn explain_resource(checker: &Checker<'_>, stmt: StmtId, mistake: Mistake, named
     let diagnostic = match (first, named.declared) {
         (Some(first), _) if first == stmt => diagnostic.note("the turn of the loop before created it"),
         (Some(first), _) => diagnostic.also(checker.statements[first].span, "created here"),
-        (None, Some(declared)) => diagnostic.also(declared, "declared here, so that it exists from the start"),
+        (None, Some(declared)) => {
+            diagnostic.also(declared, "declared here, so that it exists from the start")
+        }
         (None, None) => diagnostic,
     };
     diagnostic.help(format!("`destroy {name}` first, or use another name"))

@@ -213,8 +213,10 @@ impl NameTable {
             "await",
             "barrier",
         ];
-        const OTHER: [&str; 11] =
-            ["millpond", "scenario", "sync", "sleep", "trim", "set", "reset", "destroy", "join", "expect", "snapshot"];
+        const OTHER: [&str; 11] = [
+            "millpond", "scenario", "sync", "sleep", "trim", "set", "reset", "destroy", "join", "expect",
+            "snapshot",
+        ];
         self.has_broken_lines = true;
         let words: Vec<&str> = line
             .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')

@@ -109,6 +109,15 @@ fn valid_lines() {
         "a: x = alloc 1B\na: free x else invalid_value {\n}\na: x = alloc 1B",
         "a: x = alloc 1B\nquery a else not_ready {\n a: free x\n a: x = alloc 1B\n}\na: free x",
         "repeat i in 0..9 {\n a: x = alloc 1B else out_of_memory {\n  repeat j in 0..2 {\n   a: y = alloc 1B\n   a: free y\n  }\n }\n a: free x\n}",
+        "create stream c\nc: x = alloc 1B\ndestroy c\nc: free x\ncreate stream c on gpu0 non_blocking\ndestroy c",
+        "destroy s[1]\nrepeat i in 0..4 {\n destroy f[i / 2]\n}\ncreate stream c reusing s[1]\nsync s[1]",
+        "repeat i in 0..9 {\n create event c\n create pool q { max_size = 1GiB }\n a: record c\n destroy c\n destroy q\n}\ncreate event c",
+        "destroy a\ncreate stream a\ndestroy p\ncreate pool p on gpu0 reusing p",
+        "destroy a\ncreate stream c reusing a\ndestroy a\ncreate stream d reusing c\ndestroy a\ncreate stream c\ncreate stream d",
+        "create stream c\nquery a else not_ready {\n destroy c\n}\ncreate stream c",
+        "create stream c or_fails invalid_value\ncreate stream c\ncreate stream d reusing c fails invalid_value",
+        "set gpu0.pool = p\nset gpu0.pool = gpu0.default_pool\ndestroy gpu0.default_pool fails invalid_value",
+        "repeat i in 0..0 {\n create stream c\n}\nsync c fails invalid_resource_handle\ncreate stream c",
         "sleep 1ms\nsleep 2 * 3us + 0\nsnapshot \"here\"\nsnapshot",
     ] {
         assert_eq!(check(&after_declarations(lines)), Vec::<String>::new(), "{lines}");
@@ -179,6 +188,38 @@ fn invalid_lines() {
     }
 }
 
+#[test]
+fn invalid_lives() {
+    for (lines, expected) in [
+        ("create stream a", "7 still_exists: `a` is created while it exists"),
+        ("create pool p", "7 still_exists: `p` is created while it exists"),
+        ("repeat i in 0..2 {\n create event c\n}", "8 still_exists: `c` is created while it exists"),
+        (
+            "create stream c\nquery a else not_ready {\n destroy c\n create stream c\n}\ncreate stream c",
+            "12 still_exists: `c` is created while it exists",
+        ),
+        (
+            "create stream c\ncreate stream d reusing c",
+            "8 still_exists: `c` exists, and does not leave its handle to another one",
+        ),
+        ("create stream c reusing e", "7 wrong_kind: `e` is an event, but a stream is needed here"),
+        ("create event a", "7 wrong_kind: `a` is a stream, but an event is needed here"),
+        ("create stream s", "7 wrong_index: `s` is an array, which exists from the start"),
+        ("destroy legacy", "7 wrong_kind: `legacy` is a default stream, which exists always"),
+        ("create stream legacy", "7 duplicate_name: `legacy` is already the name of a stream"),
+        ("destroy gpu0", "7 wrong_kind: `gpu0` is a device, but a stream, an event or a pool is needed here"),
+        ("sync c\ncreate stream c", "7 used_before_declaration: `c` is used before its declaration"),
+        (
+            "repeat i in 0..5000 {\n create stream c\n destroy c\n}",
+            "8 too_many_names: `c` brings the number of streams above 4096",
+        ),
+        ("set gpu0.pool = a", "7 wrong_kind: `a` is a stream, but a pool is needed here"),
+        ("destroy c", "7 unknown_name: nothing is called `c`"),
+    ] {
+        assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");
+    }
+}
+
 /// A mistake is told where it is made, not again where the name is used.
 #[test]
 fn no_mistake_follows_from_another() {
@@ -193,6 +234,11 @@ fn no_mistake_follows_from_another() {
         "event g[0]\nsync g[0]",
         "a: e = alloc 1B\na: k(e)\na: free e",
         "x = alloc 1B\na: k(x)",
+        "create stream c on gpu7\nsync c\ndestroy c\ncreate stream c",
+        "create stream c\ndestroy c fails nothing\ncreate stream c",
+        "create stream c\ndestoy c\ncreate stream c",
+        "create pool q { max_size = 1 }\na: x = alloc 1B from q\ndestroy q",
+        "create stream c reusing d\nsync c",
     ] {
         assert_eq!(
             check(&after_declarations(lines)).len(),

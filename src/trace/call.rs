@@ -395,12 +395,8 @@ pub enum Failure {
 
 impl Failure {
     /// Every failure.
-    pub const ALL: [Failure; 4] = [
-        Failure::OutOfMemory,
-        Failure::InvalidValue,
-        Failure::NotReady,
-        Failure::InvalidResourceHandle,
-    ];
+    pub const ALL: [Failure; 4] =
+        [Failure::OutOfMemory, Failure::InvalidValue, Failure::NotReady, Failure::InvalidResourceHandle];
 
     /// The word of the language and of every report.
     pub const fn name(self) -> &'static str {

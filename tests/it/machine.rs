@@ -66,7 +66,7 @@ fn setup() -> Setup {
         ],
         events: 2,
         signals: 0,
- created: Vec::new(),
+        created: Vec::new(),
         hosts: 1,
         barriers: index_vec![],
         collectives: index_vec![],

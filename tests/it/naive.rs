@@ -2,339 +2,22 @@
 //!
 //! Written from the rules (CUDA Programming Guide 4.3.4 and the pick within a class), sharing no code with the model.
 
+mod pools;
+
 use crate::budget;
 use millpond::base::{Bytes, DeviceId, Draws, IndexVec, PoolId, StreamId, index_vec};
 use millpond::model::cuda::Cuda;
 use millpond::model::{Allocator, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, DeviceSetup, HostCosts, Ledger, Policy, PoolSetup, Remap,
-    Reuse, Rules, Setup, StreamKind, StreamSetup, Ticket,
+    AllocId, Attribute, Attributes, BlockState, DeviceSetup, HostCosts, Policy, PoolSetup, Remap, Reuse,
+    Rules, Setup, StreamKind, StreamSetup, Ticket,
 };
+use pools::{Cuts, Is, Naive, NaivePool, Piece};
 use std::collections::{BTreeMap, BTreeSet};
 
 const ALIGN: u64 = 512;
 const CHUNK: u64 = 32 << 20;
 const GRANULE: u64 = 2 << 20;
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Is {
-    Live { serial: u32, asked: u64 },
-    Freed { serial: u32, at: Ticket, whole: bool, seen: bool },
-    Unused,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    start: u64,
-    size: u64,
-    is: Is,
-}
-
-impl Piece {
-    fn end(&self) -> u64 {
-        self.start + self.size
-    }
-}
-
-/// Mapped bytes without a gap, from one growth.
-type Mapping = Vec<Piece>;
-
-struct NaivePool {
-    mappings: Vec<Mapping>,
-    attributes: Attributes,
-    max_size: u64,
-    reserved_high: u64,
-    used_high: u64,
-}
-
-struct Naive {
-    memory: u64,
-    remap: bool,
-    pools: Vec<NaivePool>,
-    serial: u32,
-    live: BTreeMap<u32, usize>,
-}
-
-#[derive(Clone)]
-struct Cuts {
-    ordered: Vec<u32>,
-    done: Vec<u32>,
-    seen: Vec<u32>,
-}
-
-struct Placed {
-    start: u64,
-    policy: Policy,
-    reuses: Option<u32>,
-    waits: BTreeSet<Ticket>,
-}
-
-impl NaivePool {
-    fn pieces(&self) -> impl Iterator<Item = &Piece> {
-        self.mappings.iter().flatten()
-    }
-
-    fn reserved(&self) -> u64 {
-        self.pieces().map(|piece| piece.size).sum()
-    }
-
-    fn ledger(&self) -> Ledger {
-        let mut ledger = Ledger::default();
-        for piece in self.pieces() {
-            match piece.is {
-                Is::Live { asked, .. } => {
-                    ledger.live.0 += asked;
-                    ledger.padding.0 += piece.size - asked;
-                }
-                Is::Freed { seen: false, .. } => ledger.pending.0 += piece.size,
-                Is::Freed { .. } => ledger.cached.0 += piece.size,
-                Is::Unused => ledger.unused.0 += piece.size,
-            }
-        }
-        ledger
-    }
-
-    /// Maximal runs of pieces that belong, as (size, start).
-    fn runs(&self, belongs: impl Fn(&Piece) -> bool) -> Vec<(u64, u64)> {
-        let mut runs = Vec::new();
-        for mapping in &self.mappings {
-            for run in mapping.split(|piece| !belongs(piece)).filter(|run| !run.is_empty()) {
-                runs.push((run.iter().map(|piece| piece.size).sum(), run[0].start));
-            }
-        }
-        runs
-    }
-
-    fn pick(&self, class: Policy, size: u64, own: StreamId, cuts: &Cuts) -> Option<u64> {
-        let Reuse { follow_event, opportunistic, internal } = self.attributes.reuse;
-        let within = |at: Ticket, cut: &[u32]| at.seq <= cut[at.stream.index()];
-        // What the class itself accepts, and what it accepts beside the classes before it.
-        let accepts = |piece: &Piece, class: Policy| match (class, piece.is) {
-            (Policy::SameStream, Is::Freed { at, .. }) => at.stream == own,
-            (Policy::Observed, Is::Freed { seen, .. }) => seen,
-            (Policy::FollowEvent, Is::Freed { at, .. }) => follow_event && within(at, &cuts.ordered),
-            (Policy::Opportunistic, Is::Freed { at, .. }) => opportunistic && within(at, &cuts.done),
-            (Policy::Unused, Is::Unused) => true,
-            (Policy::Internal, Is::Freed { .. }) => internal,
-            _ => false,
-        };
-        let is_whole =
-            |piece: &&Piece| matches!(piece.is, Is::Freed { whole: true, .. }) && piece.size == size;
-        let blocks = self.pieces().filter(is_whole).filter(|piece| accepts(piece, class));
-        if let Some(start) = blocks.map(|piece| piece.start).min() {
-            return Some(start);
-        }
-        let best = |runs: Vec<(u64, u64)>| runs.into_iter().filter(|(fits, _)| *fits >= size).min();
-        let single = match class {
-            Policy::SameStream | Policy::Observed | Policy::Unused => {
-                self.runs(|piece| accepts(piece, class))
-            }
-            Policy::Growth => return None,
-            _ => {
-                let all = |run: &(u64, u64)| {
-                    let inside = |piece: &&Piece| piece.start >= run.1 && piece.end() <= run.1 + run.0;
-                    self.pieces().filter(inside).all(|piece| accepts(piece, class))
-                };
-                let of = |stream: usize| {
-                    self.runs(|p| matches!(p.is, Is::Freed { at, .. } if at.stream.index() == stream))
-                };
-                let others = (0..cuts.seen.len()).filter(|stream| *stream != own.index());
-                others.flat_map(of).filter(all).collect()
-            }
-        };
-        let usable =
-            |piece: &Piece| Policy::ALL.iter().any(|before| *before <= class && accepts(piece, *before));
-        let mixed = || self.runs(usable);
-        best(single).or_else(|| best(mixed())).map(|(_, start)| start)
-    }
-
-    /// Replaces `start..start+size` by one piece; tells which pieces lost bytes.
-    fn replace(&mut self, start: u64, size: u64, is: Is) -> Vec<Is> {
-        let mut lost = Vec::new();
-        let holds = |m: &&mut Mapping| m.iter().any(|piece| piece.start == start);
-        let mapping = self.mappings.iter_mut().find(holds).expect("the pick is mapped");
-        let mut pieces = Vec::new();
-        for piece in mapping.drain(..) {
-            if piece.end() <= start || piece.start >= start + size {
-                pieces.push(piece);
-                continue;
-            }
-            lost.push(piece.is);
-            if piece.start == start {
-                pieces.push(Piece { start, size, is });
-            }
-            if piece.end() > start + size {
-                let rest = match piece.is {
-                    Is::Freed { serial, at, seen, .. } => Is::Freed { serial, at, whole: false, seen },
-                    other => other,
-                };
-                pieces.push(Piece { start: start + size, size: piece.end() - start - size, is: rest });
-            }
-        }
-        *mapping = pieces;
-        lost
-    }
-
-    fn idle_chunks(&self) -> Vec<(u64, u64)> {
-        let mut chunks = Vec::new();
-        for mapping in &self.mappings {
-            let end = mapping.last().expect("not empty").end();
-            let mut from = mapping[0].start;
-            assert_eq!(from % CHUNK, 0);
-            while from < end {
-                let to = end.min(from + CHUNK);
-                let inside = mapping.iter().filter(|piece| piece.start < to && piece.end() > from);
-                let busy =
-                    |piece: &Piece| matches!(piece.is, Is::Live { .. } | Is::Freed { seen: false, .. });
-                if !inside.into_iter().any(busy) {
-                    chunks.push((from, to));
-                }
-                from = to;
-            }
-        }
-        chunks.sort_unstable_by(|a, b| b.cmp(a));
-        chunks
-    }
-
-    fn unmap(&mut self, from: u64, to: u64) {
-        let mut mappings = Vec::new();
-        for mapping in self.mappings.drain(..) {
-            let (mut below, mut above) = (Mapping::new(), Mapping::new());
-            for piece in mapping {
-                if piece.end() <= from {
-                    below.push(piece);
-                } else if piece.start >= to {
-                    above.push(piece);
-                } else {
-                    let is = match piece.is {
-                        Is::Freed { serial, at, seen, .. } if piece.start < from || piece.end() > to => {
-                            Is::Freed { serial, at, whole: false, seen }
-                        }
-                        other => other,
-                    };
-                    if piece.start < from {
-                        below.push(Piece { size: from - piece.start, is, ..piece });
-                    }
-                    if piece.end() > to {
-                        above.push(Piece { start: to, size: piece.end() - to, is });
-                    }
-                }
-            }
-            mappings.extend([below, above].into_iter().filter(|mapping| !mapping.is_empty()));
-        }
-        self.mappings = mappings;
-    }
-
-    fn release_down_to(&mut self, keep: u64) {
-        for (from, to) in self.idle_chunks() {
-            if self.reserved() - (to - from) >= keep {
-                self.unmap(from, to);
-            }
-        }
-    }
-}
-
-impl Naive {
-    fn room(&self, pool: usize) -> u64 {
-        let all: u64 = self.pools.iter().map(NaivePool::reserved).sum();
-        (self.memory - all).min(self.pools[pool].max_size - self.pools[pool].reserved())
-    }
-
-    fn can_grow(&self, pool: usize, size: u64) -> bool {
-        let idle: u64 = self.pools[pool].idle_chunks().iter().map(|(from, to)| to - from).sum();
-        let room = self.room(pool) + if self.remap { idle } else { 0 };
-        size.next_multiple_of(GRANULE) <= room
-    }
-
-    /// The class that would serve, and where, unless it is growth.
-    fn would(&self, pool: usize, size: u64, own: StreamId, cuts: &Cuts) -> Option<(Policy, Option<u64>)> {
-        Policy::ALL.into_iter().find_map(|class| match class {
-            Policy::Growth => self.can_grow(pool, size).then_some((class, None)),
-            class => self.pools[pool].pick(class, size, own, cuts).map(|start| (class, Some(start))),
-        })
-    }
-
-    fn grow(&mut self, pool: usize, size: u64) -> Option<u64> {
-        if !self.can_grow(pool, size) {
-            return None;
-        }
-        let (chunks, granules) = (size.next_multiple_of(CHUNK), size.next_multiple_of(GRANULE));
-        let mapped = [chunks, granules].into_iter().find(|mapped| *mapped <= self.room(pool));
-        if mapped.is_none() {
-            for (from, to) in self.pools[pool].idle_chunks() {
-                if self.room(pool) < granules {
-                    self.pools[pool].unmap(from, to);
-                }
-            }
-        }
-        let mapped = mapped.unwrap_or(granules);
-        let taken: BTreeSet<u64> = self.pools.iter().flat_map(|p| p.pieces()).flat_map(units).collect();
-        let count = mapped.div_ceil(CHUNK);
-        let first = 0x3_0200_0000_u64.div_ceil(CHUNK);
-        let start = (first..).find(|unit| (*unit..unit + count).all(|unit| !taken.contains(&unit)))? * CHUNK;
-        self.pools[pool].mappings.push(vec![Piece { start, size: mapped, is: Is::Unused }]);
-        let reserved = self.pools[pool].reserved();
-        self.pools[pool].reserved_high = self.pools[pool].reserved_high.max(reserved);
-        Some(start)
-    }
-
-    fn alloc(&mut self, pool: usize, asked: u64, own: StreamId, cuts: &Cuts) -> Option<Placed> {
-        let size = asked.next_multiple_of(ALIGN);
-        let (start, policy) = Policy::ALL.into_iter().find_map(|class| {
-            let start = match class {
-                Policy::Growth => self.grow(pool, size),
-                class => self.pools[pool].pick(class, size, own, cuts),
-            };
-            start.map(|start| (start, class))
-        })?;
-        self.serial += 1;
-        let lost = self.pools[pool].replace(start, size, Is::Live { serial: self.serial, asked });
-        let freed = || {
-            lost.iter().filter_map(|is| match is {
-                Is::Freed { serial, at, seen, .. } => Some((*serial, *at, *seen)),
-                _ => None,
-            })
-        };
-        let mut waits = BTreeMap::new();
-        for (_, at, _) in
-            freed().filter(|(_, at, seen)| !*seen && at.stream != own && policy == Policy::Internal)
-        {
-            let latest = waits.entry(at.stream).or_insert(at);
-            *latest = at.max(*latest);
-        }
-        self.live.insert(self.serial, pool);
-        let used = self.pools[pool].ledger().live.0;
-        self.pools[pool].used_high = self.pools[pool].used_high.max(used);
-        let reuses = freed().next().map(|(serial, ..)| serial);
-        Some(Placed { start, policy, reuses, waits: waits.into_values().collect() })
-    }
-
-    fn free(&mut self, serial: u32, at: Ticket) {
-        let pool = self.live.remove(&serial).expect("live");
-        for piece in self.pools[pool].mappings.iter_mut().flatten() {
-            if matches!(piece.is, Is::Live { serial: s, .. } if s == serial) {
-                piece.is = Is::Freed { serial, at, whole: true, seen: false };
-            }
-        }
-    }
-
-    fn synchronise(&mut self, seen_cut: &[u32], releases: bool) {
-        for pool in &mut self.pools {
-            for piece in pool.mappings.iter_mut().flatten() {
-                if let Is::Freed { at, seen, .. } = &mut piece.is {
-                    *seen |= at.seq <= seen_cut[at.stream.index()];
-                }
-            }
-            if releases {
-                pool.release_down_to(pool.attributes.release_threshold.0);
-            }
-        }
-    }
-}
-
-fn units(piece: &Piece) -> std::ops::Range<u64> {
-    piece.start / CHUNK..piece.end().div_ceil(CHUNK)
-}
 
 struct Walk {
     draws: Draws,
@@ -344,6 +27,9 @@ struct Walk {
     submitted: Vec<u32>,
     cuts: Cuts,
     policies: BTreeMap<Option<Policy>, u32>,
+    /// Whether the second pool is destroyed, and whether nothing of it is left.
+    destroyed: bool,
+    ended: bool,
 }
 
 impl Walk {
@@ -375,7 +61,7 @@ impl Walk {
             streams: (0..streams).map(|_| StreamSetup { device, kind: StreamKind::NonBlocking }).collect(),
             events: 0,
             signals: 0,
- created: Vec::new(),
+            created: Vec::new(),
             hosts: 1,
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
@@ -397,12 +83,18 @@ impl Walk {
             submitted: zero(),
             cuts: Cuts { ordered: zero(), done: zero(), seen: zero() },
             policies: BTreeMap::new(),
+            destroyed: false,
+            ended: false,
         }
     }
 
     fn step(&mut self) {
         let stream = StreamId::new(self.draws.below(self.submitted.len() as u64) as usize);
-        let pool = self.draws.below(4).saturating_sub(2) as usize;
+        let mut pool = self.draws.below(4).saturating_sub(2) as usize;
+        self.destroyed |= self.draws.below(100) == 0;
+        if self.destroyed {
+            pool = 0;
+        }
         match self.draws.below(20) {
             0..9 => self.alloc(pool, stream),
             9..16 => self.free(stream),
@@ -415,7 +107,24 @@ impl Walk {
             18 => self.progress(),
             _ => self.synchronise(),
         }
+        if self.destroyed && !self.ended {
+            self.end();
+        }
         self.compare();
+    }
+
+    /// A destroyed pool goes as soon as nothing of it is in use, and all at once.
+    fn end(&mut self) {
+        let naive = &mut self.naive.pools[1];
+        let left = naive.is_idle(&self.cuts.done).then(|| naive.reserved());
+        let before = self.cuda.digest();
+        let given_back = self.cuda.end(PoolId::new(1), &self.cuts.done).map(|bytes| bytes.0);
+        assert_eq!(given_back, left);
+        match left {
+            None => assert_eq!(self.cuda.digest(), before),
+            Some(_) => naive.mappings.clear(),
+        }
+        self.ended = left.is_some();
     }
 
     fn size(&mut self) -> u64 {
@@ -565,6 +274,7 @@ impl Walk {
 fn the_cuda_model_agrees_with_a_naive_one() {
     let mut policies: BTreeMap<Option<Policy>, u32> = BTreeMap::new();
     let mut spare = Walk::new(0).cuda;
+    let mut ends = Vec::new();
     for seed in 0..budget(400) {
         let mut walk = Walk::new(seed);
         for step in 0..120 {
@@ -575,10 +285,14 @@ fn the_cuda_model_agrees_with_a_naive_one() {
                 std::mem::swap(&mut spare, &mut walk.cuda);
             }
         }
+        ends.push((walk.destroyed, walk.ended));
         for (policy, count) in walk.policies {
             *policies.entry(policy).or_default() += count;
         }
     }
+    let count =
+        |wanted: bool| ends.iter().filter(|(destroyed, ended)| *destroyed && *ended == wanted).count();
+    assert!(count(true) > 20 && count(false) > 20, "{} pools ended, {} held", count(true), count(false));
     let total: u32 = policies.values().sum();
     println!("{total} allocations: {policies:?}");
     for policy in Policy::ALL.map(Some).into_iter().chain([None]) {

@@ -57,6 +57,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "stream s\ns: x = alloc 1MiB\ns: free x\n",
     ),
     example(
+        "still_exists",
+        "create stream s\ncreate stream s\n",
+        "create stream s\ndestroy s\ncreate stream s\n",
+    ),
+    example(
         "still_live",
         "stream s\nrepeat i in 0..2 {\n  s: x = alloc 1MiB\n}\n",
         "stream s\nrepeat i in 0..2 {\n  s: x[i] = alloc 1MiB\n}\n",
@@ -124,6 +129,16 @@ pub(super) const EXAMPLES: &[Example] = &[
         "device_needed",
         "device gpu0\ndevice gpu1\npool p\n",
         "device gpu0\ndevice gpu1\npool p on gpu1\n",
+    ),
+    example(
+        "wrong_part_count",
+        "thread t {\n  barrier ready of 2\n}\nbarrier ready of 3\n",
+        "thread t {\n  barrier ready of 2\n}\nbarrier ready of 2\n",
+    ),
+    example(
+        "allocated_by_two_threads",
+        "stream s\nthread t {\n  s: x = alloc 1MiB\n}\ns: x = alloc 1MiB\n",
+        "stream s\nthread t {\n  s: x = alloc 1MiB\n}\ns: y = alloc 1MiB\n",
     ),
     example(
         "misplaced_declaration",
