@@ -200,10 +200,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.submit(caller, *stream, Runs::For(Nanos::ZERO), Effect::Wait(*event));
                 Ok(Reply::Done)
             }
-            Call::Trim { pool, keep } => {
-                self.trim(caller, *pool, *keep);
-                Ok(Reply::Done)
-            }
+            Call::Trim { pool, keep } => Ok(self.trim(caller, *pool, *keep)),
             Call::Set { pool, attribute, value } => {
                 self.model.set(*pool, *attribute, *value)?;
                 self.emit_state(caller, *pool);
@@ -256,6 +253,15 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.emit(caller, None, Kind::Released { pool, bytes });
             self.emit_state(caller, pool);
         }
+    }
+
+    fn trim(&mut self, caller: Caller, pool: PoolId, keep: Bytes) -> Reply {
+        let bytes = self.model.trim(pool, keep);
+        if bytes > Bytes::ZERO {
+            self.emit(caller, None, Kind::Released { pool, bytes });
+            self.emit_state(caller, pool);
+        }
+        Reply::Done
     }
 
     fn take_pictures(&mut self, caller: Caller, snapshot: SnapshotId) {
