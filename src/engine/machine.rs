@@ -25,7 +25,7 @@ pub struct Machine<A, P, C, S> {
     pub(super) sink: S,
     pub(super) streams: IndexVec<StreamId, StreamSetup>,
     pools: usize,
-    pub(super) costs: HostCosts,
+    costs: HostCosts,
     legacy_sync_releases: bool,
     pub(super) threads: Threads,
     pub(super) collectives: Collectives,
@@ -153,7 +153,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         let pays = match call {
             Call::Sleep(duration) => *duration,
+            // No call of CUDA's.
             Call::Expect { .. } | Call::Peek { .. } | Call::Snapshot(_) => Nanos::ZERO,
+            Call::Signal(_) | Call::Spawn(_) | Call::Exit => Nanos::ZERO,
             Call::Alloc { .. }
             | Call::Free { .. }
             | Call::Launch { .. }
@@ -244,14 +246,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         match takes {
             Takes::For(law) => Runs::For(self.chooser.duration(caller.stmt, law)),
             Takes::Until(signal) => Runs::Until(*signal),
-        }
-    }
-
-    fn trim(&mut self, caller: Caller, pool: PoolId, keep: Bytes) {
-        let bytes = self.model.trim(pool, keep);
-        if bytes > Bytes::ZERO {
-            self.emit(caller, None, Kind::Released { pool, bytes });
-            self.emit_state(caller, pool);
         }
     }
 

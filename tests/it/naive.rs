@@ -53,6 +53,8 @@ impl Walk {
             max_size: setup.max_size.map_or(u64::MAX, |max| max.0.next_multiple_of(GRANULE)),
             reserved_high: 0,
             used_high: 0,
+            maps: 0,
+            unmaps: 0,
         };
         let naive_pools = pools.iter().map(naive_pool).collect();
         let setup = Setup {
@@ -122,7 +124,10 @@ impl Walk {
         assert_eq!(given_back, left);
         match left {
             None => assert_eq!(self.cuda.digest(), before),
-            Some(_) => naive.mappings.clear(),
+            Some(left) => {
+                naive.mappings.clear();
+                naive.unmaps += u64::from(left > 0);
+            }
         }
         self.ended = left.is_some();
     }
@@ -245,6 +250,7 @@ impl Walk {
             assert_eq!(state.ledger.total(), state.reserved.0);
             assert_eq!((state.reserved.0, state.used), (naive.reserved(), naive.ledger().live));
             assert_eq!((state.reserved_high.0, state.used_high.0), (naive.reserved_high, naive.used_high));
+            assert_eq!((state.maps, state.unmaps), (naive.maps, naive.unmaps));
             let idle = |p: &Piece| matches!(p.is, Is::Unused | Is::Freed { seen: true, .. });
             let largest = naive.runs(idle).iter().map(|(size, _)| *size).max().unwrap_or(0);
             assert_eq!(picture.fragmented.0 + largest, state.ledger.cached.0 + state.ledger.unused.0);

@@ -34,6 +34,8 @@ pub(super) struct NaivePool {
     pub(super) max_size: u64,
     pub(super) reserved_high: u64,
     pub(super) used_high: u64,
+    pub(super) maps: u64,
+    pub(super) unmaps: u64,
 }
 
 pub(super) struct Naive {
@@ -224,11 +226,13 @@ impl NaivePool {
     }
 
     pub(super) fn release_down_to(&mut self, keep: u64) {
+        let before = self.reserved();
         for (from, to) in self.idle_chunks() {
             if self.reserved() - (to - from) >= keep {
                 self.unmap(from, to);
             }
         }
+        self.unmaps += u64::from(self.reserved() < before);
     }
 }
 
@@ -270,7 +274,9 @@ impl Naive {
                     self.pools[pool].unmap(from, to);
                 }
             }
+            self.pools[pool].unmaps += 1;
         }
+        self.pools[pool].maps += 1;
         let mapped = mapped.unwrap_or(granules);
         let taken: BTreeSet<u64> = self.pools.iter().flat_map(|p| p.pieces()).flat_map(units).collect();
         let count = mapped.div_ceil(CHUNK);
