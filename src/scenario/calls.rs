@@ -5,8 +5,8 @@ use super::compute::{common_unit, default_stream_word};
 use super::names::{Kind, Meaning};
 use super::value::unit_name;
 use super::{
-    Action, Chosen, Demand, Expect, Formula, Instruction, Moment, Outcome, SnapshotLine, SyncTarget, Unit,
-    Value, codes,
+    Action, Chosen, Demand, Expect, Formula, Instruction, Outcome, SnapshotLine, SyncTarget, Unit, Value,
+    codes,
 };
 use crate::base::{BufferId, DeviceId, Diagnostic, EventId, Span, StmtId, stable_hash};
 use crate::syntax::ast::{self, CallKind, Operation, Path, Relation};
@@ -187,6 +187,7 @@ impl Checker<'_> {
             }
             _ => return None,
         };
+        self.launched.entry(kernel).or_default().push(stmt);
         let takes = takes.map(|(_, takes)| takes);
         let declared = &self.kernels[kernel.index()];
         let (wanted, place) = (declared.uses.len(), declared.parameters);
@@ -317,12 +318,7 @@ impl Checker<'_> {
                 }
             }
             ast::Expect::Moments { subject, comparator, object } => {
-                let comparison = comparison_of(comparator);
-                let (subject, object) = (self.moment(subject), self.moment(object));
-                if let Some((subject, object)) = subject.zip(object) {
-                    let demand = Demand::Moments { subject, comparison, object };
-                    self.expects.push(Expect { stmt, demand });
-                }
+                self.moments(stmt, subject, comparator, object);
             }
             ast::Expect::Relate { subject, relation, not } => self.relate(stmt, subject, relation, *not),
         }
@@ -346,13 +342,6 @@ impl Checker<'_> {
         let expect = self.expects.push(Expect { stmt, demand: Demand::Compare { comparison, unit } });
         let action = Action::Compare { expect, left: left.formula, right: right.formula };
         self.code.push(Instruction::Call { stmt, action });
-    }
-
-    fn moment(&mut self, moment: &ast::Moment) -> Option<Moment> {
-        match self.resolve(&moment.label, &[Kind::Label])? {
-            Meaning::Label(stmt) => Some(Moment { stmt, end: moment.end }),
-            _ => None,
-        }
     }
 
     fn relate(&mut self, stmt: StmtId, subject: &Path, relation: &Relation, not: bool) {
@@ -383,7 +372,7 @@ impl Checker<'_> {
     }
 }
 
-fn comparison_of(comparator: &ast::Name) -> Comparison {
+pub(super) fn comparison_of(comparator: &ast::Name) -> Comparison {
     match comparator.text.as_str() {
         "==" => Comparison::Equal,
         "!=" => Comparison::NotEqual,

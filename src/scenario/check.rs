@@ -3,6 +3,7 @@
 //! A part that finds a mistake tells it and answers `None`; whoever gets a `None` adds nothing to it.
 
 use super::life::Resources;
+use super::moments::Launches;
 use super::names::{Binding, Kind, Meaning, Missing, NameTable};
 use super::threads::Within;
 use super::value::Bounds;
@@ -129,6 +130,7 @@ pub(super) struct Checker<'t> {
     pub(super) snapshots: IndexVec<SnapshotId, SnapshotLine>,
     /// How many launches of this stream and kernel there are so far.
     pub(super) launches: BTreeMap<(String, String), u32>,
+    pub(super) launched: Launches,
 }
 
 impl<'t> Checker<'t> {
@@ -183,6 +185,7 @@ impl<'t> Checker<'t> {
             expects: IndexVec::new(),
             snapshots: IndexVec::new(),
             launches: BTreeMap::new(),
+            launched: Launches::new(),
         }
     }
 

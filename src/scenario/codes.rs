@@ -30,6 +30,7 @@ pub(super) const DEVICE_NEEDED: Code = Code("device_needed");
 pub(super) const MISPLACED_DECLARATION: Code = Code("misplaced_declaration");
 pub(super) const RUN_TOO_LONG: Code = Code("run_too_long");
 pub(super) const TOO_MANY_NAMES: Code = Code("too_many_names");
+pub(super) const UNCLEAR_LAUNCH: Code = Code("unclear_launch");
 pub(super) const UNAWAITED_SIGNAL: Code = Code("unawaited_signal");
 
 /// Every code of this part, with what it means.
@@ -71,5 +72,6 @@ pub const TABLE: &[(Code, &str)] = &[
     (MISPLACED_DECLARATION, "A declaration stands inside of a block."),
     (RUN_TOO_LONG, "The loops make the run longer than 100,000,000 statements."),
     (TOO_MANY_NAMES, "An array is too large, or there are too many names."),
+    (UNCLEAR_LAUNCH, "An expectation names a kernel, and not just one line above it launches that kernel."),
     (UNAWAITED_SIGNAL, "A signal is given, and nothing waits for it (a warning)."),
 ];

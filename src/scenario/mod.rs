@@ -11,6 +11,7 @@ mod declare;
 mod handles;
 mod life;
 mod lifetimes;
+mod moments;
 mod names;
 mod program;
 #[cfg(test)]
@@ -23,6 +24,6 @@ pub use codes::TABLE as CODES;
 pub use cursor::{Broken, Cursor, Step};
 pub use program::{
     Action, Chosen, Demand, Expect, Formula, Handle, Instruction, Moment, Names, Operator, Outcome, Program,
-    Register, SnapshotLine, Statement, SyncTarget, Unit,
+    Register, SnapshotLine, Statement, SyncTarget, Unit, When,
 };
 use value::Value;

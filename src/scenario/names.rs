@@ -89,6 +89,8 @@ pub(super) struct NameTable {
     bindings: BTreeMap<String, Binding>,
     /// Names that are declared anywhere outside of loops, with the first place.
     anywhere: BTreeMap<String, (Kind, Span)>,
+    /// How many lines launch each kernel.
+    launches: BTreeMap<String, usize>,
     /// Names that a broken line may have declared.
     perhaps: BTreeSet<String>,
     /// Words of broken lines: what happens to such a buffer is not known.
@@ -167,6 +169,9 @@ impl NameTable {
                 if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. } = &call.kind {
                     self.declares(Kind::Buffer, &buffer.segments[0].name);
                 }
+                if let CallKind::Queued { operation: Operation::Launch { kernel, .. }, .. } = &call.kind {
+                    *self.launches.entry(kernel.text.clone()).or_default() += 1;
+                }
                 if let CallKind::Create(create) = &call.kind {
                     let kind = match &create.resource {
                         Created::Stream { .. } => Kind::Stream,
@@ -237,6 +242,11 @@ impl NameTable {
         let until = rest.iter().skip_while(|word| **word != "until").nth(1);
         let assigned = line.contains('=').then(|| rest.first()).flatten();
         self.perhaps.extend(until.into_iter().chain(assigned).map(|word| (*word).to_owned()));
+    }
+
+    /// How many lines launch a kernel of this name.
+    pub(super) fn launches(&self, kernel: &str) -> usize {
+        self.launches.get(kernel).copied().unwrap_or(0)
     }
 
     /// Whether a broken line mentions the name, so that nothing is certain about it.

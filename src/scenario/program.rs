@@ -3,8 +3,8 @@
 //! Everything in it is known to be valid: names exist, units fit, indices are in range, limits are kept.
 
 use crate::base::{
-    BarrierId, BufferId, CollectiveId, EventId, ExpectId, HostId, IndexVec, KernelId, PoolId, SignalId,
-    SnapshotId, Span, StmtId, StreamId,
+    BarrierId, BufferId, CollectiveId, EventId, ExpectId, HostId, IndexVec, KernelId, Nanos, PoolId,
+    SignalId, SnapshotId, Span, StmtId, StreamId,
 };
 use crate::trace::{Access, Attribute, Comparison, Failure, Figure, Policy, Resource, Setup, Takes, Target};
 
@@ -424,8 +424,8 @@ pub enum Demand {
         subject: Moment,
         /// The relation.
         comparison: Comparison,
-        /// The moment it is compared with.
-        object: Moment,
+        /// What it is compared with.
+        object: When,
     },
 }
 
@@ -436,6 +436,15 @@ pub struct Moment {
     pub stmt: StmtId,
     /// Its end, or else its start.
     pub end: bool,
+}
+
+/// What a moment is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Another moment.
+    Moment(Moment),
+    /// So long after the start of the run.
+    Time(Nanos),
 }
 
 /// What a value is.

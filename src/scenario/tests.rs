@@ -118,6 +118,8 @@ fn valid_lines() {
         "create stream c or_fails invalid_value\ncreate stream c\ncreate stream d reusing c fails invalid_value",
         "set gpu0.pool = p\nset gpu0.pool = gpu0.default_pool\ndestroy gpu0.default_pool fails invalid_value",
         "repeat i in 0..0 {\n create stream c\n}\nsync c fails invalid_resource_handle\ncreate stream c",
+        "let n = 3\na: x = alloc 1B\na: k(x)\na: free x as given\nexpect k ends <= 2us * n\nexpect given starts >= end k",
+        "a: x = alloc 1B\nrepeat i in 0..3 {\n a: k(x)\n}\nexpect k starts > 1us",
         "sleep 1ms\nsleep 2 * 3us + 0\nsnapshot \"here\"\nsnapshot",
     ] {
         assert_eq!(check(&after_declarations(lines)), Vec::<String>::new(), "{lines}");
@@ -191,6 +193,27 @@ fn invalid_lines() {
 #[test]
 fn invalid_lives() {
     for (lines, expected) in [
+        (
+            "repeat i in 0..30000000 {\n query a else not_ready {\n  sync a\n  sync a\n }\n}",
+            "10 run_too_long: the run has more than 100000000 statements, all loops unrolled",
+        ),
+        ("expect k ends < 1us", "7 unclear_launch: no line launches `k`"),
+        (
+            "expect k ends < 1us\na: x = alloc 1B\na: k(x)",
+            "7 unclear_launch: the line that launches `k` stands below",
+        ),
+        (
+            "a: x = alloc 1B\na: k(x)\nb: k(x) as late\nexpect late starts >= end k",
+            "10 unclear_launch: 2 lines launch `k`",
+        ),
+        (
+            "a: x = alloc 1B\na: k(x)\nexpect k ends < 1MiB",
+            "9 wrong_unit: a duration is needed here, and this is a size",
+        ),
+        (
+            "a: x = alloc 1B\na: k(x)\nexpect k ends < p.used",
+            "9 not_constant: `p.used` is known only when the run gets here",
+        ),
         ("create stream a", "7 still_exists: `a` is created while it exists"),
         ("create pool p", "7 still_exists: `p` is created while it exists"),
         ("repeat i in 0..2 {\n create event c\n}", "8 still_exists: `c` is created while it exists"),
@@ -239,6 +262,7 @@ fn no_mistake_follows_from_another() {
         "create stream c\ndestoy c\ncreate stream c",
         "create pool q { max_size = 1 }\na: x = alloc 1B from q\ndestroy q",
         "create stream c reusing d\nsync c",
+        "a: x = alloc 1B\na: k(x\nexpect k ends < 3us",
     ] {
         assert_eq!(
             check(&after_declarations(lines)).len(),

@@ -456,8 +456,8 @@ pub enum Expect {
         subject: Moment,
         /// `==` and so on.
         comparator: Name,
-        /// The moment it is compared with.
-        object: Moment,
+        /// What it is compared with.
+        object: When,
     },
     /// `expect y reuses x via follow_event`
     Relate {
@@ -473,10 +473,19 @@ pub enum Expect {
 /// A moment in the life of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
-    /// The label of the operation.
-    pub label: Name,
+    /// The label of the operation, or its kernel.
+    pub operation: Name,
     /// Its end, or else its start.
     pub end: bool,
+}
+
+/// What a moment is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum When {
+    /// `end early`
+    Moment(Moment),
+    /// `30us`: so long after the start of the run.
+    Time(Expression),
 }
 
 /// What an expectation says about a buffer.

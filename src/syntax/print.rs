@@ -372,9 +372,13 @@ impl Display for Expect {
         match self {
             Expect::Compare { left, comparator, right } => write!(f, "{left} {comparator} {right}"),
             Expect::Moments { subject, comparator, object } => {
-                let (starts, start) = (["starts", "ends"], ["start", "end"]);
-                let (starts, start) = (starts[usize::from(subject.end)], start[usize::from(object.end)]);
-                write!(f, "{} {starts} {comparator} {start} {}", subject.label, object.label)
+                let verb = if subject.end { "ends" } else { "starts" };
+                write!(f, "{} {verb} {comparator} ", subject.operation)?;
+                match object {
+                    When::Time(time) => time.fmt(f),
+                    When::Moment(Moment { operation, end: true }) => write!(f, "end {operation}"),
+                    When::Moment(Moment { operation, end: false }) => write!(f, "start {operation}"),
+                }
             }
             Expect::Relate { subject, relation, not } => {
                 write!(f, "{subject} {}{relation}", if *not { "not " } else { "" })

@@ -362,10 +362,14 @@ impl Tree<'_> {
         let has = |rule| node.clone().into_inner().any(|child| child.as_rule() == rule);
         let (subject_ends, object_ends) = (has(Rule::kw_ends), has(Rule::kw_end));
         let mut rest = parts(node);
-        let label = |rest: &mut _| self.name(next(rest));
-        let subject = Moment { label: label(&mut rest), end: subject_ends };
-        let comparator = label(&mut rest);
-        Expect::Moments { subject, comparator, object: Moment { label: label(&mut rest), end: object_ends } }
+        let subject = Moment { operation: self.name(next(&mut rest)), end: subject_ends };
+        let comparator = self.name(next(&mut rest));
+        let object = next(&mut rest);
+        let object = match object.as_rule() {
+            Rule::expression => When::Time(self.expression(object)),
+            _ => When::Moment(Moment { operation: self.name(object), end: object_ends }),
+        };
+        Expect::Moments { subject, comparator, object }
     }
 
     fn path(&mut self, node: Node<'_>) -> Path {

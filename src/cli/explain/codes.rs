@@ -152,6 +152,11 @@ pub(super) const EXAMPLES: &[Example] = &[
     ),
     example("too_many_names", "event e[2000000]\n", "event e[2000]\n"),
     example(
+        "unclear_launch",
+        "stream s\nkernel k() takes 1us\ns: k()\ns: k()\nexpect k ends < 3us\n",
+        "stream s\nkernel k() takes 1us\ns: k()\ns: k() as second\nexpect second ends < 3us\n",
+    ),
+    example(
         "unawaited_signal",
         "signal go\n",
         "stream s\nkernel spin() takes 1us\ns: spin() until go\nsignal go\n",
