@@ -48,7 +48,7 @@ enum Command {
 }
 
 /// With the allocator model, and the versions of the language and of what `--format json` writes.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (language 1, model cuda, JSON lines schema 1)");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (language 1, model cuda, JSON lines schema 2)");
 
 const HELP: &str = "\
 Exit status:

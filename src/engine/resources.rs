@@ -11,7 +11,7 @@ use super::{Chooser, Machine, Progress};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, reuse_on_clone};
 use crate::model::Allocator;
 use crate::order::Operation;
-use crate::trace::{Call, Detail, Event, Failure, Kind, Reply, Resource, Setup, Sink, Target};
+use crate::trace::{Call, Detail, Event, Failure, Kind, Reading, Reply, Resource, Setup, Sink, Target};
 
 /// Whether a thing can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,8 @@ impl Resources {
             }
             Call::Free { stream, .. }
             | Call::Launch { stream, .. }
+            | Call::Copy { stream, .. }
+            | Call::Memset { stream, .. }
             | Call::HostFunction { stream, .. }
             | Call::Collective { stream, .. } => self.exists(Resource::Stream(*stream)),
             Call::Record { stream, event } | Call::Wait { stream, event } => {
@@ -114,12 +116,15 @@ impl Resources {
             },
             Call::Trim { pool, .. }
             | Call::Set { pool, .. }
-            | Call::Read { pool, .. }
+            | Call::Read(Reading::Pool(pool, _))
             | Call::SetPool { pool, .. } => self.exists(Resource::Pool(*pool)),
             Call::Destroy(resource) => self.exists(*resource),
             // An expectation may look at what a destroyed pool still holds.
-            Call::Peek { .. } | Call::Create { .. } => Ok(()),
+            Call::Read(Reading::Device(..)) | Call::Peek(_) | Call::Create { .. } => Ok(()),
             Call::Sleep(_)
+            | Call::Malloc { .. }
+            | Call::PlainFree { .. }
+            | Call::Touch { .. }
             | Call::Signal(_)
             | Call::Await(_)
             | Call::Spawn(_)
@@ -185,11 +190,19 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     pub(super) fn destroy(&mut self, caller: Caller, resource: Resource) -> Result<Reply, Failure> {
         self.resources.destroy(resource)?;
+        self.end_pools_now(caller);
+        Ok(Reply::Done)
+    }
+
+    /// A call may have taken away what kept a destroyed pool.
+    pub(super) fn end_pools_now(&mut self, caller: Caller) {
+        if !self.has_ending_pools() {
+            return;
+        }
         for (pool, bytes) in self.ended() {
             self.emit(caller, None, Kind::Released { pool, bytes });
             self.emit_state(caller, pool);
         }
-        Ok(Reply::Done)
     }
 
     /// An operation has completed; it may have been the last that kept a destroyed pool.

@@ -248,7 +248,7 @@ impl Checker<'_> {
     }
 
     /// The number of elements; `Some(None)` for a name without brackets, `None` for a mistake.
-    fn array(&mut self, declared: &ast::Declared, before: u64, most: u64) -> Option<Option<u64>> {
+    pub(super) fn array(&mut self, declared: &ast::Declared, before: u64, most: u64) -> Option<Option<u64>> {
         let Some(expression) = &declared.count else { return Some(None) };
         let count = self.constant_count(expression)?;
         if count == 0 {

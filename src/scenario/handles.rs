@@ -4,7 +4,7 @@
 //! makes every name that still holds it stand for the new thing. It must not know what exists.
 
 use crate::base::{Idx, reuse_on_clone};
-use crate::trace::{Call, Resource, Setup, Target};
+use crate::trace::{Call, Reading, Resource, Setup, Target};
 
 /// The handles of all names. Without a `create` in the program every name stands for the one thing it declares.
 #[derive(Debug)]
@@ -102,6 +102,8 @@ impl Handles {
             }
             Call::Free { stream, .. }
             | Call::Launch { stream, .. }
+            | Call::Copy { stream, .. }
+            | Call::Memset { stream, .. }
             | Call::HostFunction { stream, .. }
             | Call::Collective { stream, .. } => self.stream(stream),
             Call::Record { stream, event } | Call::Wait { stream, event } => {
@@ -115,12 +117,17 @@ impl Handles {
             },
             Call::Trim { pool, .. }
             | Call::Set { pool, .. }
-            | Call::Read { pool, .. }
-            | Call::Peek { pool, .. }
+            | Call::Read(Reading::Pool(pool, _))
+            | Call::Peek(Reading::Pool(pool, _))
             | Call::SetPool { pool, .. } => self.pool(pool),
             Call::Destroy(resource) => self.resource(resource),
             Call::Create { reusing, .. } => reusing.iter_mut().for_each(|old| self.resource(old)),
-            Call::Sleep(_)
+            Call::Read(Reading::Device(..))
+            | Call::Peek(Reading::Device(..))
+            | Call::Sleep(_)
+            | Call::Malloc { .. }
+            | Call::PlainFree { .. }
+            | Call::Touch { .. }
             | Call::Signal(_)
             | Call::Await(_)
             | Call::Spawn(_)

@@ -96,7 +96,7 @@ impl Checker<'_> {
     }
 
     /// Whether nothing is certain about the life of a name.
-    pub(super) fn is_uncertain(&self, named: &Named) -> bool {
+    pub(super) fn is_life_uncertain(&self, named: &Named) -> bool {
         self.resources.uncertain.contains(&named.name) || self.table.is_touched(&named.name)
     }
 

@@ -6,8 +6,10 @@
 //! holds after it holds whether the call failed or not.
 
 use super::check::Checker;
+use super::extents::{self, Extents, Wrong};
+use super::held::{By, Kind};
 use super::life::Named;
-use super::{Action, Chosen, Formula, Handle, Instruction, Outcome, codes};
+use super::{Action, Chosen, Formula, Handle, Instruction, Outcome, Place, codes};
 use crate::base::{BufferId, Diagnostic, StmtId};
 use crate::trace::Resource;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,6 +56,7 @@ enum Mistake {
     StillExists(Option<StmtId>),
     /// What is to leave its handle exists.
     KeepsHandle,
+    Place(Wrong),
 }
 
 /// Checks the whole code; `bases` has the first id of each name.
@@ -92,6 +95,15 @@ fn explain(checker: &Checker<'_>, stmt: StmtId, nth: usize, mistake: Mistake, sl
                 }
             };
             diagnostic.help("free it first, use another name, or an array such as `x[i]`")
+        }
+        Mistake::Place(wrong) => {
+            let diagnostic = extents::explain(name, at, wrong);
+            match wrong {
+                Wrong::Sizes { .. } | Wrong::Overlap => {
+                    diagnostic.also(checker.mention(stmt, 1), "read here")
+                }
+                Wrong::Outside { .. } | Wrong::OutOfReach(_) => diagnostic,
+            }
         }
         Mistake::OtherThread(first) => {
             let message = format!("two threads allocate `{name}`");
@@ -142,6 +154,7 @@ struct Walk<'c> {
     /// What the name that the latest call is about is if that call has failed.
     failed: Option<(usize, Life)>,
     handlers: Vec<Handler>,
+    extents: Extents,
     uncertain: Vec<bool>,
     /// The threads around, from the outermost. A thread is walked where it starts.
     threads: Vec<usize>,
@@ -155,9 +168,13 @@ struct Walk<'c> {
 impl<'c> Walk<'c> {
     fn new(checker: &'c Checker<'_>, bases: &[usize]) -> Self {
         let count = checker.names.buffers.len();
+        let mut lives = vec![Life::Never; count];
+        for (buffer, base) in checker.buffers.iter().zip(bases).filter(|(buffer, _)| buffer.host.is_some()) {
+            // It is there from the start.
+            lives.iter_mut().skip(*base).take(buffer.last as usize + 1).for_each(|life| *life = Life::Gone);
+        }
         let named = &checker.resources.named;
         let of = |named: &Named| if named.declared.is_some() { Life::Declared } else { Life::Never };
-        let mut lives = vec![Life::Never; count];
         lives.extend(named.iter().map(of));
         let resources = named.iter().enumerate().map(|(nth, named)| (named.resource, count + nth));
         let mut uncertain = vec![false; count];
@@ -165,7 +182,7 @@ impl<'c> Walk<'c> {
             let end = bases.get(at + 1).copied().unwrap_or(count);
             uncertain[bases[at]..end].fill(true);
         }
-        uncertain.extend(named.iter().map(|named| checker.is_uncertain(named)));
+        uncertain.extend(named.iter().map(|named| checker.is_life_uncertain(named)));
         Self {
             code: &checker.code,
             outcomes: Box::new(|stmt| checker.statements[stmt].outcome),
@@ -176,6 +193,7 @@ impl<'c> Walk<'c> {
             aliases: BTreeSet::new(),
             failed: None,
             handlers: Vec::new(),
+            extents: Extents::new(checker, bases),
             uncertain,
             threads: vec![0],
             owners: vec![None; count],
@@ -196,6 +214,7 @@ impl<'c> Walk<'c> {
                     self.call(*stmt, action);
                 }
                 Instruction::Otherwise { end, .. } => self.begin_handler(*end),
+                Instruction::View { stmt, name, of } => self.view(*stmt, name, of),
                 Instruction::Let { register, value, .. } => {
                     // A value that depends on the run chooses no buffer, so that any stand-in will do.
                     self.registers[register.0 as usize] = self.evaluate(value).unwrap_or(0);
@@ -253,6 +272,7 @@ impl<'c> Walk<'c> {
                     around.unfailed.entry(slot).or_insert(life);
                 }
                 self.lives[slot] = after;
+                self.extents.forget(slot);
             }
         }
     }
@@ -276,8 +296,11 @@ impl<'c> Walk<'c> {
 
     fn call(&mut self, stmt: StmtId, action: &Action) {
         match action {
-            Action::Alloc { buffer, .. } => self.alloc(stmt, buffer),
-            Action::Free { buffer, .. } => {
+            Action::Alloc { buffer, size, .. } => self.alloc(stmt, buffer, size, Kind::Device),
+            Action::Malloc { buffer, size, managed, .. } => {
+                self.alloc(stmt, buffer, size, if *managed { Kind::Managed } else { Kind::Device });
+            }
+            Action::Free { buffer, .. } | Action::PlainFree(buffer) => {
                 if let Some(buffer) = self.used(stmt, 0, buffer)
                     && !matches!((self.outcomes)(stmt), Outcome::Fails(_))
                 {
@@ -286,8 +309,8 @@ impl<'c> Walk<'c> {
                 }
             }
             Action::Launch { uses, .. } | Action::Collective { uses, .. } => {
-                for (nth, (buffer, _)) in uses.iter().enumerate() {
-                    self.used(stmt, nth, buffer);
+                for (nth, (place, _)) in uses.iter().enumerate() {
+                    self.touched(stmt, nth, place, By::Device);
                 }
             }
             Action::Create { name, reusing, .. } => {
@@ -299,6 +322,20 @@ impl<'c> Walk<'c> {
                     self.destroy(stmt, slot);
                 }
             }
+            Action::Copy { to, from, .. } => {
+                let sides = [(0, to), (1, from)].map(|(nth, place)| self.touched(stmt, nth, place, By::Copy));
+                if let [Some(left), Some(right)] = sides
+                    && let Some(wrong) = self.extents.copied((left, to), (right, from))
+                {
+                    self.mistake(stmt, 0, Mistake::Place(wrong), left);
+                }
+            }
+            Action::Memset { at, .. } => {
+                self.touched(stmt, 0, at, By::Device);
+            }
+            Action::Touch { at, .. } => {
+                self.touched(stmt, 0, at, By::Host);
+            }
             Action::Relate { subject, object, .. } => {
                 self.used(stmt, 0, subject);
                 self.used(stmt, 1, object);
@@ -307,8 +344,9 @@ impl<'c> Walk<'c> {
         }
     }
 
-    fn alloc(&mut self, stmt: StmtId, buffer: &Chosen<BufferId>) {
+    fn alloc(&mut self, stmt: StmtId, buffer: &Chosen<BufferId>, size: &Formula, kind: Kind) {
         let Some(buffer) = self.chosen(buffer) else { return };
+        self.extents.allocated(buffer, size, kind);
         self.names(buffer);
         let thread = self.thread();
         let (owner, first) = *self.owners[buffer].get_or_insert((thread, stmt));
@@ -380,6 +418,25 @@ impl<'c> Walk<'c> {
             Handle::Stream(_) | Handle::Event(_) => return None,
         };
         self.resources.get(&resource).copied()
+    }
+
+    /// A view may be given again at any time: nothing is lost by it.
+    fn view(&mut self, stmt: StmtId, name: &Chosen<BufferId>, of: &Place) {
+        let (name, whole) = (self.chosen(name), self.used(stmt, 1, &of.buffer));
+        let Some((name, whole)) = name.zip(whole) else { return };
+        self.names(name);
+        self.becomes(name, Life::Gone);
+        if let Some(wrong) = self.extents.viewed(name, whole, of) {
+            self.mistake(stmt, 1, Mistake::Place(wrong), whole);
+        }
+    }
+
+    fn touched(&mut self, stmt: StmtId, nth: usize, place: &Place, by: By) -> Option<usize> {
+        let buffer = self.used(stmt, nth, &place.buffer)?;
+        if let Some(wrong) = self.extents.touched(buffer, place, by) {
+            self.mistake(stmt, nth, Mistake::Place(wrong), buffer);
+        }
+        Some(buffer)
     }
 
     fn used(&mut self, stmt: StmtId, nth: usize, buffer: &Chosen<BufferId>) -> Option<usize> {

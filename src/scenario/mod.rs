@@ -8,11 +8,15 @@ mod codes;
 mod compute;
 mod cursor;
 mod declare;
+mod extents;
 mod handles;
+mod held;
 mod life;
 mod lifetimes;
+mod memory;
 mod moments;
 mod names;
+mod places;
 mod program;
 #[cfg(test)]
 mod tests;
@@ -23,7 +27,7 @@ pub use check::{NAMES_MAX, RUN_STATEMENTS_MAX, check};
 pub use codes::TABLE as CODES;
 pub use cursor::{Broken, Cursor, Step};
 pub use program::{
-    Action, Chosen, Demand, Expect, Formula, Handle, Instruction, Moment, Names, Operator, Outcome, Program,
-    Register, SnapshotLine, Statement, SyncTarget, Unit, When,
+    Action, Chosen, Demand, Expect, Formula, Handle, HostBuffer, Instruction, Moment, Names, Operator,
+    Outcome, Place, Program, Register, SnapshotLine, Statement, SyncTarget, Unit, When,
 };
 use value::Value;

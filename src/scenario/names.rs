@@ -22,6 +22,8 @@ pub(super) enum Kind {
     Signal,
     Value,
     Buffer,
+    View,
+    HostBuffer,
     Label,
     Thread,
     Barrier,
@@ -39,6 +41,8 @@ impl Kind {
             Kind::Signal => "a signal",
             Kind::Value => "a value",
             Kind::Buffer => "a buffer",
+            Kind::View => "a view",
+            Kind::HostBuffer => "a buffer of the host",
             Kind::Label => "a label",
             Kind::Thread => "a thread",
             Kind::Barrier => "a barrier",
@@ -157,6 +161,10 @@ impl NameTable {
             Statement::Events(names) => {
                 names.iter().for_each(|declared| self.declares(Kind::Event, &declared.name));
             }
+            Statement::HostBuffers(declared) => {
+                declared.names.iter().for_each(|one| self.declares(Kind::HostBuffer, &one.name));
+            }
+            Statement::View(view) => self.declares(Kind::View, &view.name.segments[0].name),
             Statement::Kernel(kernel) => self.declares(Kind::Kernel, &kernel.name),
             Statement::Collective(collective) => self.declares(Kind::Collective, &collective.name),
             Statement::Let(value) => self.declares(Kind::Value, &value.name),
@@ -166,7 +174,9 @@ impl NameTable {
                 self.survey(&thread.body.items, text);
             }
             Statement::Call(call) => {
-                if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. } = &call.kind {
+                if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. }
+                | CallKind::Malloc(ast::Malloc { buffer, .. }) = &call.kind
+                {
                     self.declares(Kind::Buffer, &buffer.segments[0].name);
                 }
                 if let CallKind::Queued { operation: Operation::Launch { kernel, .. }, .. } = &call.kind {
@@ -203,12 +213,14 @@ impl NameTable {
 
     /// Names that a line may have declared, had it been right: those after a declaring word, before `=`, after `until`.
     fn survey_broken(&mut self, line: &str) {
-        const DECLARING: [&str; 13] = [
+        const DECLARING: [&str; 15] = [
             "create",
             "device",
             "pool",
             "stream",
             "event",
+            "host_buffer",
+            "view",
             "kernel",
             "collective",
             "let",
@@ -218,9 +230,9 @@ impl NameTable {
             "await",
             "barrier",
         ];
-        const OTHER: [&str; 11] = [
-            "millpond", "scenario", "sync", "sleep", "trim", "set", "reset", "destroy", "join", "expect",
-            "snapshot",
+        const OTHER: [&str; 16] = [
+            "millpond", "scenario", "sync", "sleep", "trim", "set", "reset", "destroy", "join", "free",
+            "copy", "memset", "read", "write", "expect", "snapshot",
         ];
         self.has_broken_lines = true;
         let words: Vec<&str> = line

@@ -2,8 +2,8 @@
 
 use super::check::{Block, Checker, Collective, Signal};
 use super::names::{Binding, Kind, Meaning, Row};
-use super::{Action, Chosen, Formula, Instruction, Outcome, codes};
-use crate::base::{BarrierId, BufferId, CollectiveId, Diagnostic, HostId, SignalId, Span, StmtId, StreamId};
+use super::{Action, Chosen, Formula, Instruction, Outcome, Place, codes};
+use crate::base::{BarrierId, CollectiveId, Diagnostic, HostId, SignalId, Span, StmtId, StreamId};
 use crate::syntax::ast::{self, Path};
 use crate::trace::{Access, CollectiveSetup, Law, Takes};
 
@@ -159,7 +159,7 @@ impl Checker<'_> {
         collective: CollectiveId,
         name: &ast::Name,
         stream: Chosen<StreamId>,
-        buffers: Vec<Chosen<BufferId>>,
+        buffers: Vec<Place>,
         parentheses: Span,
     ) -> Option<Action> {
         let Collective { parameters, place } = &self.collectives[collective.index()];

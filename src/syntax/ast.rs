@@ -3,8 +3,10 @@
 //! It knows words and shapes; what a name refers to, and whether it exists, is not its business.
 
 mod create;
+mod memory;
 
 pub use create::{Create, Created};
+pub use memory::*;
 
 use crate::base::{Bytes, Nanos, Span};
 
@@ -94,6 +96,10 @@ pub enum Statement {
     Kernel(Kernel),
     /// `collective c(x: read_write) of 2 takes 50us`
     Collective(Collective),
+    /// `host_buffer h, g[2] 64MiB pinned`
+    HostBuffers(HostBuffers),
+    /// `view a = slab[0..1MiB]`
+    View(View),
     /// `let n = 4`
     Let(Let),
     /// `repeat i in 0..10 { .. }`
@@ -378,6 +384,21 @@ pub enum CallKind {
     Destroy(Path),
     /// `signal go`
     Signal(Name),
+    /// `x = malloc 4KiB managed on gpu1`
+    Malloc(Malloc),
+    /// `free x`, by the host
+    Free(Path),
+    /// `copy h from x`, by the host
+    Copy(Copy),
+    /// `memset x`, by the host
+    Memset(Memset),
+    /// `read h`, `write h`
+    Touch {
+        /// What the host touches.
+        at: Place,
+        /// How.
+        access: Access,
+    },
     /// `await go`
     Await(Name),
     /// `join t`
@@ -416,12 +437,16 @@ pub enum Operation {
         /// The signal that it gives.
         gives: Option<Name>,
     },
+    /// `copy h from x`
+    Copy(Copy),
+    /// `memset x`
+    Memset(Memset),
     /// `fill(x, y)`
     Launch {
         /// The kernel, or the collective.
         kernel: Name,
-        /// The buffers.
-        arguments: Vec<Path>,
+        /// The buffers, or parts of them.
+        arguments: Vec<Place>,
         /// The place of the arguments, with their parentheses.
         parentheses: Span,
         /// A duration for this launch alone.

@@ -3,6 +3,8 @@
 //! It owns spaces, indentation and blank lines, and loses no word and no comment. It knows nothing about CUDA: a statement
 //! is words and signs to it. Names, numbers and parentheses stay as they were written.
 
+mod memory;
+
 use super::ast::*;
 use super::{FILE_BYTES_MAX, LINE_BYTES_MAX, parse};
 use crate::base::Diagnostic;
@@ -202,6 +204,8 @@ impl Display for Statement {
                 write!(f, " of {parts} takes {takes}")
             }
             Statement::Thread(Thread { name, .. }) => write!(f, "thread {name} {{"),
+            Statement::HostBuffers(declared) => declared.fmt(f),
+            Statement::View(View { name, of }) => write!(f, "view {name} = {of}"),
             Statement::Let(Let { name, value }) => write!(f, "let {name} = {value}"),
             Statement::Repeat(Repeat { variable, from, to, .. }) => {
                 write!(f, "repeat {variable} in {from}..{to} {{")
@@ -312,6 +316,12 @@ impl Display for CallKind {
             CallKind::Create(create) => write!(f, "create {create}"),
             CallKind::Destroy(resource) => write!(f, "destroy {resource}"),
             CallKind::Signal(signal) => write!(f, "signal {signal}"),
+            CallKind::Malloc(malloc) => malloc.fmt(f),
+            CallKind::Free(buffer) => write!(f, "free {buffer}"),
+            CallKind::Copy(copy) => copy.fmt(f),
+            CallKind::Memset(memset) => memset.fmt(f),
+            CallKind::Touch { at, access: Access::Read } => write!(f, "read {at}"),
+            CallKind::Touch { at, .. } => write!(f, "write {at}"),
             CallKind::Await(signal) => write!(f, "await {signal}"),
             CallKind::Join(thread) => write!(f, "join {thread}"),
             CallKind::Barrier { name, of } => write!(f, "barrier {name} of {of}"),
@@ -351,6 +361,8 @@ impl Display for Operation {
                 }
                 After(" signal ", gives).fmt(f)
             }
+            Operation::Copy(copy) => copy.fmt(f),
+            Operation::Memset(memset) => memset.fmt(f),
             Operation::Launch { kernel, arguments, takes, .. } => {
                 write!(f, "{kernel}({}){}", Commas(arguments), After(" ", takes))
             }

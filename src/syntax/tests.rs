@@ -20,12 +20,12 @@ fn mistakes_say_what_was_expected() {
         ("a: x = aloc 1B", "1 unexpected: `aloc` is not expected here; expected `alloc`"),
         (
             "a: fre x",
-            "1 unexpected: `fre` is no operation; expected `NAME = alloc ..`, `free`, `record`, `wait`, `host` or a call such as `fill(x)`",
+            "1 unexpected: `fre` is no operation; expected `NAME = alloc ..`, `free`, `record`, `wait`, `copy`, `memset`, `host` or a call such as `fill(x)`",
         ),
         ("a: x = alloc", "1 unexpected: the line ends too early; expected a value"),
         ("a: x = alloc from p", "1 unexpected: `from` is not expected here; expected a value"),
         ("a free x", "1 unexpected: a colon is missing after `a`; expected `:`"),
-        ("free x", "1 unexpected: an operation stands behind a stream; expected `STREAM: operation`"),
+        ("record x", "1 unexpected: an operation stands behind a stream; expected `STREAM: operation`"),
         ("x = alloc 1B", "1 unexpected: an operation stands behind a stream; expected `STREAM: operation`"),
         ("stream set", "1 unexpected: `set` is not expected here; expected a name"),
         (

@@ -1,23 +1,17 @@
-//! The `cuda` model against a naive one: flat lists, no indexes, every question answered by a scan.
-//!
-//! Written from the rules (CUDA Programming Guide 4.3.4 and the pick within a class), sharing no code with the model.
+//! The `cuda` model against a naive one, on random calls under random cuts.
 
-mod pools;
+mod model;
 
 use crate::budget;
 use millpond::base::{Bytes, DeviceId, Draws, IndexVec, PoolId, StreamId, index_vec};
 use millpond::model::cuda::Cuda;
 use millpond::model::{Allocator, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, DeviceSetup, HostCosts, Policy, PoolSetup, Remap, Reuse,
-    Rules, Setup, StreamKind, StreamSetup, Ticket,
+    AllocId, Attribute, Attributes, BlockState, DeviceSetup, DeviceState, HostCosts, Policy, PoolSetup,
+    Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Ticket,
 };
-use pools::{Cuts, Is, Naive, NaivePool, Piece};
+use model::{ALIGN, CHUNK, Cuts, GRANULE, Is, Naive, NaivePool, Piece, is_held};
 use std::collections::{BTreeMap, BTreeSet};
-
-const ALIGN: u64 = 512;
-const CHUNK: u64 = 32 << 20;
-const GRANULE: u64 = 2 << 20;
 
 struct Walk {
     draws: Draws,
@@ -80,7 +74,14 @@ impl Walk {
         Self {
             draws,
             cuda: Cuda::new(&setup),
-            naive: Naive { memory, remap, pools: naive_pools, serial: 0, live: BTreeMap::new() },
+            naive: Naive {
+                memory,
+                remap,
+                pools: naive_pools,
+                serial: 0,
+                live: BTreeMap::new(),
+                outside: Vec::new(),
+            },
             live: Vec::new(),
             submitted: zero(),
             cuts: Cuts { ordered: zero(), done: zero(), seen: zero() },
@@ -97,16 +98,18 @@ impl Walk {
         if self.destroyed {
             pool = 0;
         }
-        match self.draws.below(20) {
+        match self.draws.below(24) {
             0..9 => self.alloc(pool, stream),
             9..16 => self.free(stream),
-            16 => {
+            16..18 => self.malloc(),
+            18..20 => self.plain_free(),
+            20 => {
                 let keep = self.draws.between(0, 3) * CHUNK;
                 self.cuda.trim(PoolId::new(pool), Bytes(keep));
                 self.naive.pools[pool].release_down_to(keep);
             }
-            17 => self.reset_or_switch(pool),
-            18 => self.progress(),
+            21 => self.reset_or_switch(pool),
+            22 => self.progress(),
             _ => self.synchronise(),
         }
         if self.destroyed && !self.ended {
@@ -152,6 +155,7 @@ impl Walk {
             };
         }
         self.cuts.ordered[stream.index()] = self.submitted[stream.index()];
+        self.complete();
         let at = Ticket { stream, seq: self.submitted[stream.index()] + 1 };
         let request = Request { pool: PoolId::new(pool), size: Bytes(size), at };
         let Cuts { ordered, done, seen } = &self.cuts;
@@ -161,7 +165,10 @@ impl Walk {
         let rounded = size.next_multiple_of(ALIGN);
         let would = |done: &[u32]| {
             let cuts = Cuts { ordered: ordered.clone(), done: done.to_vec(), seen: seen.clone() };
-            self.naive.would(pool, rounded, stream, &cuts)
+            // What is not live any more is held as long as its free has not completed.
+            let is_back = |at: Ticket| at.seq <= done[at.stream.index()];
+            let free = self.naive.free_if(|plain| plain.leaves.is_none_or(|(at, _)| !is_back(at)));
+            self.naive.would(pool, rounded, stream, &cuts, free)
         };
         let by_timing =
             [would(seen), would(&vec![u32::MAX; seen.len()])].iter().any(|other| *other != would(done));
@@ -184,6 +191,38 @@ impl Walk {
         *self.policies.entry(decision.policy).or_default() += 1;
         self.submitted[stream.index()] += 1;
         self.live.push(decision.alloc);
+    }
+
+    /// As before each call of a host: what is complete comes back.
+    fn complete(&mut self) {
+        self.cuda.completed(&self.cuts.done, &mut Vec::new());
+        self.naive.complete(&self.cuts);
+    }
+
+    fn malloc(&mut self) {
+        let (size, managed) = (self.size(), self.draws.below(4) == 0);
+        self.complete();
+        let before = self.cuda.digest();
+        let ours = self.cuda.malloc(DeviceId::new(0), Bytes(size), managed);
+        match (ours, self.naive.malloc(size, managed)) {
+            (Ok(decision), Some(plain)) => {
+                assert_eq!((decision.range.start, decision.range.size.0), (plain.start, plain.size));
+                assert_eq!((decision.alloc.serial, decision.policy), (plain.serial, None));
+                self.live.push(decision.alloc);
+            }
+            (Err(_), None) => assert_eq!(before, self.cuda.digest()),
+            (ours, theirs) => panic!("{ours:?}, but {}", theirs.is_some()),
+        }
+    }
+
+    fn plain_free(&mut self) {
+        if self.live.is_empty() {
+            return;
+        }
+        let alloc = self.live.swap_remove(self.draws.below(self.live.len() as u64) as usize);
+        self.cuda.plain_free(alloc).expect("live");
+        self.cuda.plain_free(alloc).expect_err("freed twice");
+        self.naive.plain_free(alloc.serial);
     }
 
     fn free(&mut self, stream: StreamId) {
@@ -243,6 +282,17 @@ impl Walk {
     }
 
     fn compare(&self) {
+        let naive = &self.naive;
+        let state = self.cuda.device(DeviceId::new(0), &vec![0; self.submitted.len()]);
+        let held = naive.outside.iter().filter(|plain| !plain.managed && is_held(plain));
+        let leaving = held.clone().filter(|plain| plain.leaves.is_some()).map(|plain| plain.size);
+        let expected = DeviceState {
+            memory: Bytes(naive.memory),
+            pools: Bytes(naive.pools.iter().map(NaivePool::reserved).sum()),
+            outside: Bytes(held.map(|plain| plain.size).sum()),
+            leaving: Bytes(leaving.sum()),
+        };
+        assert_eq!((state, state.free().0), (expected, naive.free_memory()));
         for (index, naive) in self.naive.pools.iter().enumerate() {
             let picture = self.cuda.picture(PoolId::new(index));
             let state = picture.state;
@@ -264,7 +314,7 @@ impl Walk {
                     (
                         Is::Freed { serial, at, seen, .. },
                         BlockState::Freed { alloc, at: freed, observed },
-                    ) => (serial, at, seen) == (alloc.serial, freed, observed),
+                    ) => (serial, seen) == (alloc.serial, observed) && at.is_none_or(|at| at == freed),
                     (Is::Unused, BlockState::Unused) => true,
                     _ => false,
                 };

@@ -1,14 +1,28 @@
-//! Pools as flat lists of pieces, where every question is answered by a scan.
+//! The naive model: mapped bytes as flat lists of pieces, and every question answered by a scan over them.
+//!
+//! Written from the rules (CUDA Programming Guide 4.3.4 and the pick within a class), sharing no code with the model.
 
-use super::{ALIGN, CHUNK, GRANULE};
 use millpond::base::StreamId;
 use millpond::trace::{Attributes, Ledger, Policy, Reuse, Ticket};
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(super) const ALIGN: u64 = 512;
+pub(super) const CHUNK: u64 = 32 << 20;
+pub(super) const GRANULE: u64 = 2 << 20;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Is {
-    Live { serial: u32, asked: u64 },
-    Freed { serial: u32, at: Ticket, whole: bool, seen: bool },
+    Live {
+        serial: u32,
+        asked: u64,
+    },
+    /// `at` is `None` where the host freed it, on no stream.
+    Freed {
+        serial: u32,
+        at: Option<Ticket>,
+        whole: bool,
+        seen: bool,
+    },
     Unused,
 }
 
@@ -44,6 +58,18 @@ pub(super) struct Naive {
     pub(super) pools: Vec<NaivePool>,
     pub(super) serial: u32,
     pub(super) live: BTreeMap<u32, usize>,
+    pub(super) outside: Vec<Plain>,
+}
+
+/// Memory outside of pools.
+#[derive(Clone, Copy)]
+pub(super) struct Plain {
+    pub(super) serial: u32,
+    pub(super) start: u64,
+    pub(super) size: u64,
+    pub(super) managed: bool,
+    /// The free in a stream, if there was one, and whether the device has got that far.
+    pub(super) leaves: Option<(Ticket, bool)>,
 }
 
 #[derive(Clone)]
@@ -98,10 +124,10 @@ impl NaivePool {
 
     pub(super) fn pick(&self, class: Policy, size: u64, own: StreamId, cuts: &Cuts) -> Option<u64> {
         let Reuse { follow_event, opportunistic, internal } = self.attributes.reuse;
-        let within = |at: Ticket, cut: &[u32]| at.seq <= cut[at.stream.index()];
+        let within = |at: Option<Ticket>, cut: &[u32]| at.is_some_and(|at| at.seq <= cut[at.stream.index()]);
         // What the class itself accepts, and what it accepts beside the classes before it.
         let accepts = |piece: &Piece, class: Policy| match (class, piece.is) {
-            (Policy::SameStream, Is::Freed { at, .. }) => at.stream == own,
+            (Policy::SameStream, Is::Freed { at, .. }) => at.is_some_and(|at| at.stream == own),
             (Policy::Observed, Is::Freed { seen, .. }) => seen,
             (Policy::FollowEvent, Is::Freed { at, .. }) => follow_event && within(at, &cuts.ordered),
             (Policy::Opportunistic, Is::Freed { at, .. }) => opportunistic && within(at, &cuts.done),
@@ -127,7 +153,9 @@ impl NaivePool {
                     self.pieces().filter(inside).all(|piece| accepts(piece, class))
                 };
                 let of = |stream: usize| {
-                    self.runs(|p| matches!(p.is, Is::Freed { at, .. } if at.stream.index() == stream))
+                    self.runs(
+                        |p| matches!(p.is, Is::Freed { at: Some(at), .. } if at.stream.index() == stream),
+                    )
                 };
                 let others = (0..cuts.seen.len()).filter(|stream| *stream != own.index());
                 others.flat_map(of).filter(all).collect()
@@ -220,7 +248,7 @@ impl NaivePool {
     pub(super) fn is_idle(&self, done: &[u32]) -> bool {
         self.pieces().all(|piece| match piece.is {
             Is::Live { .. } => false,
-            Is::Freed { at, seen, .. } => seen || at.seq <= done[at.stream.index()],
+            Is::Freed { at, seen, .. } => seen || at.is_none_or(|at| at.seq <= done[at.stream.index()]),
             Is::Unused => true,
         })
     }
@@ -237,14 +265,33 @@ impl NaivePool {
 }
 
 impl Naive {
+    /// What nobody holds, where plain memory is held as `holds` says.
+    pub(super) fn free_if(&self, holds: impl Fn(&Plain) -> bool) -> u64 {
+        let pools: u64 = self.pools.iter().map(NaivePool::reserved).sum();
+        let outside = self.outside.iter().filter(|plain| !plain.managed && holds(plain));
+        let outside: u64 = outside.map(|plain| plain.size).sum();
+        self.memory.saturating_sub(pools + outside)
+    }
+
+    pub(super) fn free_memory(&self) -> u64 {
+        self.free_if(is_held)
+    }
+
     pub(super) fn room(&self, pool: usize) -> u64 {
-        let all: u64 = self.pools.iter().map(NaivePool::reserved).sum();
-        (self.memory - all).min(self.pools[pool].max_size - self.pools[pool].reserved())
+        self.room_with(pool, self.free_memory())
+    }
+
+    pub(super) fn room_with(&self, pool: usize, free: u64) -> u64 {
+        free.min(self.pools[pool].max_size - self.pools[pool].reserved())
     }
 
     pub(super) fn can_grow(&self, pool: usize, size: u64) -> bool {
+        self.can_grow_into(pool, size, self.free_memory())
+    }
+
+    pub(super) fn can_grow_into(&self, pool: usize, size: u64, free: u64) -> bool {
         let idle: u64 = self.pools[pool].idle_chunks().iter().map(|(from, to)| to - from).sum();
-        let room = self.room(pool) + if self.remap { idle } else { 0 };
+        let room = self.room_with(pool, free) + if self.remap { idle } else { 0 };
         size.next_multiple_of(GRANULE) <= room
     }
 
@@ -255,9 +302,10 @@ impl Naive {
         size: u64,
         own: StreamId,
         cuts: &Cuts,
+        free: u64,
     ) -> Option<(Policy, Option<u64>)> {
         Policy::ALL.into_iter().find_map(|class| match class {
-            Policy::Growth => self.can_grow(pool, size).then_some((class, None)),
+            Policy::Growth => self.can_grow_into(pool, size, free).then_some((class, None)),
             class => self.pools[pool].pick(class, size, own, cuts).map(|start| (class, Some(start))),
         })
     }
@@ -278,14 +326,58 @@ impl Naive {
         }
         self.pools[pool].maps += 1;
         let mapped = mapped.unwrap_or(granules);
-        let taken: BTreeSet<u64> = self.pools.iter().flat_map(|p| p.pieces()).flat_map(units).collect();
-        let count = mapped.div_ceil(CHUNK);
-        let first = 0x3_0200_0000_u64.div_ceil(CHUNK);
-        let start = (first..).find(|unit| (*unit..unit + count).all(|unit| !taken.contains(&unit)))? * CHUNK;
+        let start = self.gap(mapped);
         self.pools[pool].mappings.push(vec![Piece { start, size: mapped, is: Is::Unused }]);
         let reserved = self.pools[pool].reserved();
         self.pools[pool].reserved_high = self.pools[pool].reserved_high.max(reserved);
         Some(start)
+    }
+
+    /// The lowest addresses, in whole chunks, that nobody has.
+    pub(super) fn gap(&self, size: u64) -> u64 {
+        let pieces = self.pools.iter().flat_map(|p| p.pieces()).map(|piece| (piece.start, piece.end()));
+        let outside = self.outside.iter().filter(|plain| is_held(plain));
+        let outside = outside.map(|plain| (plain.start, plain.start + plain.size));
+        let taken: BTreeSet<u64> = pieces.chain(outside).flat_map(units).collect();
+        let count = size.div_ceil(CHUNK);
+        let first = 0x3_0200_0000_u64.div_ceil(CHUNK);
+        let fits = |unit: &u64| (*unit..unit + count).all(|unit| !taken.contains(&unit));
+        (first..).find(fits).expect("there are more addresses than memory") * CHUNK
+    }
+
+    pub(super) fn malloc(&mut self, asked: u64, managed: bool) -> Option<Plain> {
+        let size = asked.next_multiple_of(ALIGN);
+        if !managed && size > self.free_memory() {
+            return None;
+        }
+        self.serial += 1;
+        let plain = Plain { serial: self.serial, start: self.gap(size), size, managed, leaves: None };
+        self.outside.push(plain);
+        Some(plain)
+    }
+
+    /// Frees without a stream: of a pool as if observed, outside of pools at once.
+    pub(super) fn plain_free(&mut self, serial: u32) {
+        self.outside.retain(|plain| plain.serial != serial);
+        let Some(pool) = self.live.remove(&serial) else { return };
+        for piece in self.pools[pool].mappings.iter_mut().flatten() {
+            if matches!(piece.is, Is::Live { serial: s, .. } if s == serial) {
+                piece.is = Is::Freed { serial, at: None, whole: true, seen: true };
+            }
+        }
+    }
+
+    /// The device has got so far, of which the host has seen so much.
+    pub(super) fn complete(&mut self, cuts: &Cuts) {
+        for plain in &mut self.outside {
+            if let Some((at, done)) = &mut plain.leaves {
+                *done |= at.seq <= cuts.done[at.stream.index()];
+            }
+        }
+        self.outside.retain(|plain| match plain.leaves {
+            Some((at, _)) => at.seq > cuts.seen[at.stream.index()],
+            None => true,
+        });
     }
 
     pub(super) fn alloc(&mut self, pool: usize, asked: u64, own: StreamId, cuts: &Cuts) -> Option<Placed> {
@@ -306,9 +398,8 @@ impl Naive {
             })
         };
         let mut waits = BTreeMap::new();
-        for (_, at, _) in
-            freed().filter(|(_, at, seen)| !*seen && at.stream != own && policy == Policy::Internal)
-        {
+        let pending = freed().filter(|(_, _, seen)| !*seen && policy == Policy::Internal);
+        for at in pending.filter_map(|(_, at, _)| at).filter(|at| at.stream != own) {
             let latest = waits.entry(at.stream).or_insert(at);
             *latest = at.max(*latest);
         }
@@ -320,10 +411,14 @@ impl Naive {
     }
 
     pub(super) fn free(&mut self, serial: u32, at: Ticket) {
+        if let Some(plain) = self.outside.iter_mut().find(|plain| plain.serial == serial) {
+            plain.leaves = Some((at, false));
+            return;
+        }
         let pool = self.live.remove(&serial).expect("live");
         for piece in self.pools[pool].mappings.iter_mut().flatten() {
             if matches!(piece.is, Is::Live { serial: s, .. } if s == serial) {
-                piece.is = Is::Freed { serial, at, whole: true, seen: false };
+                piece.is = Is::Freed { serial, at: Some(at), whole: true, seen: false };
             }
         }
     }
@@ -331,7 +426,7 @@ impl Naive {
     pub(super) fn synchronise(&mut self, seen_cut: &[u32], releases: bool) {
         for pool in &mut self.pools {
             for piece in pool.mappings.iter_mut().flatten() {
-                if let Is::Freed { at, seen, .. } = &mut piece.is {
+                if let Is::Freed { at: Some(at), seen, .. } = &mut piece.is {
                     *seen |= at.seq <= seen_cut[at.stream.index()];
                 }
             }
@@ -342,6 +437,11 @@ impl Naive {
     }
 }
 
-fn units(piece: &Piece) -> std::ops::Range<u64> {
-    piece.start / CHUNK..piece.end().div_ceil(CHUNK)
+pub(super) fn units((start, end): (u64, u64)) -> std::ops::Range<u64> {
+    start / CHUNK..end.div_ceil(CHUNK)
+}
+
+/// Whether plain memory is not back yet.
+pub(super) fn is_held(plain: &Plain) -> bool {
+    !matches!(plain.leaves, Some((_, true)))
 }
