@@ -2,9 +2,13 @@
 //!
 //! It knows words and shapes; what a name refers to, and whether it exists, is not its business.
 
+mod create;
 mod memory;
+mod threads;
 
+pub use create::{Create, Created};
 pub use memory::*;
+pub use threads::*;
 
 use crate::base::{Bytes, Nanos, Span};
 
@@ -78,6 +82,8 @@ pub struct Name {
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
+    /// `millpond 1`
+    Version(Name),
     /// `scenario "title"`
     Scenario(Name),
     /// `device gpu0 { .. }`
@@ -269,41 +275,6 @@ pub struct Let {
     pub value: Expression,
 }
 
-/// A collective.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Collective {
-    /// Its name.
-    pub name: Name,
-    /// What each part touches; `None`: whatever it is called with, to read and to write.
-    pub parameters: Option<Vec<Parameter>>,
-    /// How many parts it has.
-    pub parts: Expression,
-    /// How long they run.
-    pub takes: Law,
-}
-
-/// A host thread, which starts where it stands.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Thread {
-    /// Its name.
-    pub name: Segment,
-    /// What it does.
-    pub body: Body,
-}
-
-/// A thread that reads or writes memory of the host, and ends.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Errand {
-    /// Its name.
-    pub name: Name,
-    /// What it touches.
-    pub at: Place,
-    /// How.
-    pub access: Access,
-    /// How long it takes.
-    pub takes: Option<Expression>,
-}
-
 /// A loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeat {
@@ -322,17 +293,28 @@ pub struct Repeat {
 pub struct Call {
     /// What is called.
     pub kind: CallKind,
-    /// `fails E` or `or_fails E`
+    /// `fails E`, `or_fails E` or `else E {`
     pub outcome: Option<Outcome>,
 }
 
 /// What the text says about the success of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Whether success is accepted too (`or_fails`).
-    pub or: bool,
+    /// What is said about the error.
+    pub kind: OutcomeKind,
     /// The name of the error.
     pub error: Name,
+}
+
+/// What is said about the error of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OutcomeKind {
+    /// `fails`: it is demanded.
+    Fails,
+    /// `or_fails`: it is accepted.
+    OrFails,
+    /// `else`: this block handles it.
+    Else(Body),
 }
 
 /// What is called.
@@ -371,6 +353,17 @@ pub enum CallKind {
     },
     /// `reset p.used_high`
     Reset(Path),
+    /// `set gpu0.pool = p`
+    SetPool {
+        /// The device.
+        device: Name,
+        /// Its new current pool.
+        pool: Path,
+    },
+    /// `create stream s`
+    Create(Create),
+    /// `destroy s`
+    Destroy(Path),
     /// `signal go`
     Signal(Name),
     /// `x = malloc 4KiB managed on gpu1`
@@ -438,26 +431,6 @@ pub enum Operation {
     },
 }
 
-/// A function that the host runs in the order of a stream.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HostFunction {
-    /// What it touches.
-    pub uses: Vec<Touched>,
-    /// How long it runs, if it takes time.
-    pub takes: Option<Takes>,
-    /// The signal that it gives.
-    pub gives: Option<Name>,
-}
-
-/// `h: read`
-#[derive(Clone, Debug, PartialEq)]
-pub struct Touched {
-    /// The memory.
-    pub at: Place,
-    /// What is done with it.
-    pub access: Access,
-}
-
 /// The duration of one launch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Takes {
@@ -485,8 +458,8 @@ pub enum Expect {
         subject: Moment,
         /// `==` and so on.
         comparator: Name,
-        /// The moment it is compared with.
-        object: Moment,
+        /// What it is compared with.
+        object: When,
     },
     /// `expect y reuses x via follow_event`
     Relate {
@@ -502,10 +475,19 @@ pub enum Expect {
 /// A moment in the life of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
-    /// The label of the operation.
-    pub label: Name,
+    /// The label of the operation, or its kernel.
+    pub operation: Name,
     /// Its end, or else its start.
     pub end: bool,
+}
+
+/// What a moment is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum When {
+    /// `end early`
+    Moment(Moment),
+    /// `30us`: so long after the start of the run.
+    Time(Expression),
 }
 
 /// What an expectation says about a buffer.
