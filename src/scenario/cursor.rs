@@ -347,13 +347,7 @@ impl Thread {
             }
             Action::Read { reading, register } => self.reads(*register, Call::Read(*reading)),
             Action::Peek { reading, register } => self.reads(*register, Call::Peek(*reading)),
-            Action::SetPool { device, pool } => Call::SetPool { device: *device, pool: *pool },
-            Action::Create { nth, name, first, reusing } => {
-                let reusing = reusing.as_ref().map(|old| self.resource(old)).transpose()?;
-                self.expects = Expects::Created(Creation { nth: *nth, name: *name, first: *first, reusing });
-                Call::Create { resource: *first, reusing }
-            }
-            Action::Destroy(handle) => Call::Destroy(self.resource(handle)?),
+            Action::SetPool { .. } | Action::Create { .. } | Action::Destroy(_) => self.existence(action)?,
             Action::HostFunction { stream, takes, gives } => {
                 Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives }
             }
@@ -413,6 +407,20 @@ impl Thread {
             Err(_) => Bound::Absent,
         };
         view.map(drop)
+    }
+
+    /// A call about what exists.
+    fn existence(&mut self, action: &Action) -> Result<Call, Broken> {
+        Ok(match action {
+            Action::SetPool { device, pool } => Call::SetPool { device: *device, pool: *pool },
+            Action::Create { nth, name, first, reusing } => {
+                let reusing = reusing.as_ref().map(|old| self.resource(old)).transpose()?;
+                self.expects = Expects::Created(Creation { nth: *nth, name: *name, first: *first, reusing });
+                Call::Create { resource: *first, reusing }
+            }
+            Action::Destroy(handle) => Call::Destroy(self.resource(handle)?),
+            _ => unreachable!("only such actions come here"),
+        })
     }
 
     fn resource(&self, handle: &Handle) -> Result<Resource, Broken> {

@@ -136,18 +136,7 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             attribute: Figure::Attribute(*attribute).name(),
             value: *value,
         },
-        Call::SetPool { device, pool } => {
-            CallLine::SetPool { device: &names.devices[*device], pool: &names.pools[*pool] }
-        }
-        Call::Create { resource, reusing } => {
-            let (resource, name) = resource_name(program, *resource);
-            let reusing = reusing.map(|old| resource_name(program, old).1);
-            CallLine::Create { resource, name, reusing }
-        }
-        Call::Destroy(resource) => {
-            let (resource, name) = resource_name(program, *resource);
-            CallLine::Destroy { resource, name }
-        }
+        Call::SetPool { .. } | Call::Create { .. } | Call::Destroy(_) => resource_line(book, call),
         Call::Read(reading) | Call::Peek(reading) => {
             CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
         }
@@ -165,13 +154,44 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             collective: &names.collectives[*collective],
             uses: uses.iter().map(|used| use_line(book, used)).collect(),
         },
+        Call::Signal(_) | Call::Await(_) | Call::Spawn(_) | Call::Exit | Call::Join(_) | Call::Barrier(_) => {
+            meeting_line(names, call)
+        }
+        Call::Expect { .. } => CallLine::Expect,
+        Call::Snapshot(_) => CallLine::Snapshot,
+    }
+}
+
+/// A call about what exists.
+fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
+    let program: &'a Program = book.program;
+    let names = &program.names;
+    match call {
+        Call::SetPool { device, pool } => {
+            CallLine::SetPool { device: &names.devices[*device], pool: &names.pools[*pool] }
+        }
+        Call::Create { resource, reusing } => {
+            let (resource, name) = resource_name(program, *resource);
+            let reusing = reusing.map(|old| resource_name(program, old).1);
+            CallLine::Create { resource, name, reusing }
+        }
+        Call::Destroy(resource) => {
+            let (resource, name) = resource_name(program, *resource);
+            CallLine::Destroy { resource, name }
+        }
+        _ => unreachable!("only such calls come here"),
+    }
+}
+
+/// A call by which host threads meet.
+fn meeting_line<'a>(names: &'a Names, call: &Call) -> CallLine<'a> {
+    match call {
         Call::Signal(signal) => CallLine::Signal { name: &names.signals[*signal] },
         Call::Await(signal) => CallLine::Await { name: &names.signals[*signal] },
         Call::Spawn(host) => CallLine::Spawn { thread: &names.hosts[*host] },
         Call::Exit => CallLine::Exit,
         Call::Join(host) => CallLine::Join { thread: &names.hosts[*host] },
         Call::Barrier(barrier) => CallLine::Barrier { name: &names.barriers[*barrier] },
-        Call::Expect { .. } => CallLine::Expect,
-        Call::Snapshot(_) => CallLine::Snapshot,
+        _ => unreachable!("only such calls come here"),
     }
 }
