@@ -224,6 +224,7 @@ impl<'t> Checker<'t> {
             ast::Statement::Let(value) => self.declare_value(span, value),
             ast::Statement::Repeat(repeat) => self.repeat(span, repeat),
             ast::Statement::Thread(thread) => self.thread(span, thread),
+            ast::Statement::Errand(errand) => self.errand(span, errand),
             ast::Statement::Call(call) => self.call(span, call),
             ast::Statement::Expect(expect) => self.expect(span, expect),
             ast::Statement::Snapshot(name) => self.snapshot(span, name.as_ref()),

@@ -290,12 +290,7 @@ impl Checker<'_> {
                 self.tell(diagnostic.also(first, "the first one"));
             }
         }
-        let access = |parameter: &ast::Parameter| match parameter.access {
-            ast::Access::Read => Access::Read,
-            ast::Access::Write => Access::Write,
-            ast::Access::ReadWrite => Access::ReadWrite,
-        };
-        parameters.iter().map(access).collect()
+        parameters.iter().map(|parameter| access(parameter.access)).collect()
     }
 
     pub(super) fn law(&mut self, law: &ast::Law) -> Option<Law> {
@@ -379,4 +374,13 @@ fn element_names(declared: &ast::Declared, count: Option<u64>) -> impl Iterator<
         Some(_) => format!("{name}[{index}]"),
         None => name.to_owned(),
     })
+}
+
+/// What is done with memory.
+pub(super) fn access(access: ast::Access) -> Access {
+    match access {
+        ast::Access::Read => Access::Read,
+        ast::Access::Write => Access::Write,
+        ast::Access::ReadWrite => Access::ReadWrite,
+    }
 }

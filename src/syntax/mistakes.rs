@@ -8,7 +8,7 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 /// The words that begin a statement, in the order of the language reference.
-const STATEMENTS: [&str; 33] = [
+const STATEMENTS: [&str; 34] = [
     "millpond",
     "scenario",
     "device",
@@ -22,6 +22,7 @@ const STATEMENTS: [&str; 33] = [
     "let",
     "repeat",
     "thread",
+    "async",
     "sync",
     "query",
     "poll",

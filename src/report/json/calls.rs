@@ -29,7 +29,7 @@ pub(super) enum CallLine<'a> {
     Read { of: &'a str, figure: &'static str },
     Malloc { device: &'a str, size: u64, managed: bool },
     PlainFree { block: String, serial: u32 },
-    HostFunction { stream: &'a str, until: Option<&'a str>, gives: Option<&'a str> },
+    HostFunction { stream: &'a str, uses: Vec<UseLine<'a>>, until: Option<&'a str>, gives: Option<&'a str> },
     Collective { stream: &'a str, collective: &'a str, uses: Vec<UseLine<'a>> },
     Signal { name: &'a str },
     Await { name: &'a str },
@@ -131,12 +131,9 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
         Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
         Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
-        Call::Set { pool, attribute, value } => CallLine::Set {
-            pool: &names.pools[*pool],
-            attribute: Figure::Attribute(*attribute).name(),
-            value: *value,
-        },
-        Call::SetPool { .. } | Call::Create { .. } | Call::Destroy(_) => resource_line(book, call),
+        Call::Set { .. } | Call::SetPool { .. } | Call::Create { .. } | Call::Destroy(_) => {
+            resource_line(book, call)
+        }
         Call::Read(reading) | Call::Peek(reading) => {
             CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
         }
@@ -144,8 +141,9 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
         }
         Call::PlainFree { alloc } => CallLine::PlainFree { block: book.block(*alloc), serial: alloc.serial },
-        Call::HostFunction { stream, takes, gives } => CallLine::HostFunction {
+        Call::HostFunction { stream, takes, gives, uses } => CallLine::HostFunction {
             stream: book.stream(*stream),
+            uses: uses.iter().map(|used| use_line(book, used)).collect(),
             until: awaited_signal(program, takes),
             gives: gives.map(|signal| names.signals[signal].as_str()),
         },
@@ -162,11 +160,16 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
     }
 }
 
-/// A call about what exists.
+/// A call about what exists and how it is set.
 fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
     let program: &'a Program = book.program;
     let names = &program.names;
     match call {
+        Call::Set { pool, attribute, value } => CallLine::Set {
+            pool: &names.pools[*pool],
+            attribute: Figure::Attribute(*attribute).name(),
+            value: *value,
+        },
         Call::SetPool { device, pool } => {
             CallLine::SetPool { device: &names.devices[*device], pool: &names.pools[*pool] }
         }
