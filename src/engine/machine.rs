@@ -189,10 +189,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// Every call that does not block.
     fn perform(&mut self, caller: Caller, call: &Call) -> Result<Reply, Failure> {
         match call {
-            Call::Alloc { stream, pool, size } => {
-                let pool = pool.ok_or(Failure::InvalidValue)?;
-                self.alloc(caller, *stream, pool, *size)
-            }
+            Call::Alloc { stream, pool, size } => self.alloc(caller, *stream, *pool, *size),
             Call::Free { stream, alloc } => self.free(caller, *stream, *alloc),
             Call::Malloc { device, size, managed } => self.malloc(caller, *device, *size, *managed),
             Call::PlainFree { alloc } => self.plain_free(caller, *alloc),
@@ -292,9 +289,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         &mut self,
         caller: Caller,
         stream: StreamId,
-        pool: PoolId,
+        pool: Option<PoolId>,
         size: Bytes,
     ) -> Result<Reply, Failure> {
+        let pool = pool.ok_or(Failure::InvalidValue)?;
         let at = self.order.next_ticket(stream).expect("a stream has less than 2^32 operations");
         let request = Request { pool, size, at };
         let wants_refusals = self.sink.wants(Detail::Refusals);

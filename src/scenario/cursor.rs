@@ -313,6 +313,11 @@ impl Thread {
                 self.expects = Expects::Freed(name);
                 Call::Free { stream: self.chosen(stream)?, alloc }
             }
+            Action::Malloc { device, size, managed, buffer } => {
+                self.expects = Expects::Placement(self.chosen(buffer)?, *managed);
+                Call::Malloc { device: *device, size: Bytes(self.natural(size)?), managed: *managed }
+            }
+            Action::PlainFree(buffer) => Call::PlainFree { alloc: self.present(buffer, buffers)?.1.alloc },
             Action::Launch { stream, kernel, takes, uses } => {
                 let uses = self.uses(uses, By::Device, buffers)?;
                 Call::Launch { stream: self.chosen(stream)?, kernel: *kernel, takes: *takes, uses }
@@ -325,33 +330,13 @@ impl Thread {
                 let at = self.touch(at, Access::Write, By::Device, buffers)?;
                 Call::Memset { stream: self.chosen(stream)?, blocking: *blocking, takes: *takes, at }
             }
-            Action::HostFunction { stream, uses, takes, gives } => {
-                let uses = self.uses(uses, By::Host, buffers)?;
-                Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives, uses }
-            }
-            Action::Collective { stream, collective, uses } => {
-                let uses = self.uses(uses, By::Device, buffers)?;
-                Call::Collective { stream: self.chosen(stream)?, collective: *collective, uses }
-            }
+            Action::Touch { at, access } => Call::Touch(self.touch(at, *access, By::Host, buffers)?),
             Action::Record { stream, event } => {
                 Call::Record { stream: self.chosen(stream)?, event: self.chosen(event)? }
             }
             Action::Wait { stream, event } => {
                 Call::Wait { stream: self.chosen(stream)?, event: self.chosen(event)? }
             }
-            _ => self.host_call(action, buffers)?,
-        })
-    }
-
-    /// The calls that put nothing into a stream.
-    fn host_call(&mut self, action: &Action, buffers: &[Bound]) -> Result<Call, Obstacle> {
-        Ok(match action {
-            Action::Malloc { device, size, managed, buffer } => {
-                self.expects = Expects::Placement(self.chosen(buffer)?, *managed);
-                Call::Malloc { device: *device, size: Bytes(self.natural(size)?), managed: *managed }
-            }
-            Action::PlainFree(buffer) => Call::PlainFree { alloc: self.present(buffer, buffers)?.1.alloc },
-            Action::Touch { at, access } => Call::Touch(self.touch(at, *access, By::Host, buffers)?),
             Action::Sync(target) => Call::Sync(self.target(target)?),
             Action::Query(target) => Call::Query(self.target(target)?),
             Action::Poll(target) => Call::Poll(self.target(target)?),
@@ -362,13 +347,15 @@ impl Thread {
             }
             Action::Read { reading, register } => self.reads(*register, Call::Read(*reading)),
             Action::Peek { reading, register } => self.reads(*register, Call::Peek(*reading)),
-            Action::SetPool { device, pool } => Call::SetPool { device: *device, pool: *pool },
-            Action::Create { nth, name, first, reusing } => {
-                let reusing = reusing.as_ref().map(|old| self.resource(old)).transpose()?;
-                self.expects = Expects::Created(Creation { nth: *nth, name: *name, first: *first, reusing });
-                Call::Create { resource: *first, reusing }
+            Action::SetPool { .. } | Action::Create { .. } | Action::Destroy(_) => self.existence(action)?,
+            Action::HostFunction { stream, uses, takes, gives } => {
+                let uses = self.uses(uses, By::Host, buffers)?;
+                Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives, uses }
             }
-            Action::Destroy(handle) => Call::Destroy(self.resource(handle)?),
+            Action::Collective { stream, collective, uses } => {
+                let uses = self.uses(uses, By::Device, buffers)?;
+                Call::Collective { stream: self.chosen(stream)?, collective: *collective, uses }
+            }
             Action::Signal(signal) => Call::Signal(*signal),
             Action::Await(signal) => Call::Await(*signal),
             Action::Join(thread) => Call::Join(self.chosen(thread)?),
@@ -381,15 +368,6 @@ impl Thread {
                 Call::Expect { expect: *expect, operands: self.placements(subject, object, buffers)? }
             }
             Action::Snapshot(snapshot) => Call::Snapshot(*snapshot),
-            Action::Alloc { .. }
-            | Action::Free { .. }
-            | Action::Launch { .. }
-            | Action::Copy { .. }
-            | Action::Memset { .. }
-            | Action::HostFunction { .. }
-            | Action::Collective { .. }
-            | Action::Record { .. }
-            | Action::Wait { .. } => unreachable!("an operation of a stream"),
         })
     }
 
@@ -435,6 +413,20 @@ impl Thread {
             Err(_) => Bound::Absent,
         };
         view.map(drop)
+    }
+
+    /// A call about what exists.
+    fn existence(&mut self, action: &Action) -> Result<Call, Broken> {
+        Ok(match action {
+            Action::SetPool { device, pool } => Call::SetPool { device: *device, pool: *pool },
+            Action::Create { nth, name, first, reusing } => {
+                let reusing = reusing.as_ref().map(|old| self.resource(old)).transpose()?;
+                self.expects = Expects::Created(Creation { nth: *nth, name: *name, first: *first, reusing });
+                Call::Create { resource: *first, reusing }
+            }
+            Action::Destroy(handle) => Call::Destroy(self.resource(handle)?),
+            _ => unreachable!("only such actions come here"),
+        })
     }
 
     fn resource(&self, handle: &Handle) -> Result<Resource, Broken> {

@@ -313,11 +313,6 @@ impl<'c> Walk<'c> {
                     self.touched(stmt, nth, place, By::Device);
                 }
             }
-            Action::HostFunction { uses, .. } => {
-                for (nth, (place, _)) in uses.iter().enumerate() {
-                    self.touched(stmt, nth, place, By::Host);
-                }
-            }
             Action::Create { name, reusing, .. } => {
                 let reusing = reusing.as_ref().and_then(|old| self.slot(old));
                 self.create(stmt, *name, reusing);
@@ -325,6 +320,11 @@ impl<'c> Walk<'c> {
             Action::Destroy(handle) => {
                 if let Some(slot) = self.slot(handle) {
                     self.destroy(stmt, slot);
+                }
+            }
+            Action::HostFunction { uses, .. } => {
+                for (nth, (place, _)) in uses.iter().enumerate() {
+                    self.touched(stmt, nth, place, By::Host);
                 }
             }
             Action::Copy { to, from, .. } => {

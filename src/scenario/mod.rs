@@ -9,6 +9,7 @@ mod codes;
 mod compute;
 mod cursor;
 mod declare;
+mod demand;
 mod extents;
 mod handles;
 mod held;
@@ -28,8 +29,9 @@ pub use action::Action;
 pub use check::{NAMES_MAX, RUN_STATEMENTS_MAX, check};
 pub use codes::TABLE as CODES;
 pub use cursor::{Broken, Cursor, Step};
+pub use demand::{Demand, Expect, Moment, When};
 pub use program::{
-    Chosen, Demand, Expect, Formula, Handle, HostBuffer, Instruction, Moment, Names, Operator, Outcome,
-    Place, Program, Register, SnapshotLine, Statement, SyncTarget, Unit, When,
+    Chosen, Formula, Handle, HostBuffer, Instruction, Names, Operator, Outcome, Place, Program, Register,
+    SnapshotLine, Statement, SyncTarget, Unit,
 };
 use value::Value;

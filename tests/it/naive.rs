@@ -94,7 +94,7 @@ impl Walk {
     fn step(&mut self) {
         let stream = StreamId::new(self.draws.below(self.submitted.len() as u64) as usize);
         let mut pool = self.draws.below(4).saturating_sub(2) as usize;
-        self.destroyed |= self.draws.below(100) == 0;
+        self.destroyed |= self.draws.below(400) == 0;
         if self.destroyed {
             pool = 0;
         }

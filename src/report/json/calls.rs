@@ -119,6 +119,28 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Memset { stream, blocking, at, .. } => {
             CallLine::Memset { stream: book.stream(*stream), blocking: *blocking, at: use_line(book, at) }
         }
+        Call::Touch(at) => CallLine::Touch { at: use_line(book, at) },
+        Call::Record { stream, event } => {
+            CallLine::Record { stream: book.stream(*stream), name: &names.events[*event] }
+        }
+        Call::Wait { stream, event } => {
+            CallLine::Wait { stream: book.stream(*stream), name: &names.events[*event] }
+        }
+        Call::Sync(target) => CallLine::Sync { target: target_name(book, target) },
+        Call::Query(target) => CallLine::Query { target: target_name(book, target) },
+        Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
+        Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
+        Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
+        Call::Set { .. } | Call::SetPool { .. } | Call::Create { .. } | Call::Destroy(_) => {
+            resource_line(book, call)
+        }
+        Call::Read(reading) | Call::Peek(reading) => {
+            CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
+        }
+        Call::Malloc { device, size, managed } => {
+            CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
+        }
+        Call::PlainFree { alloc } => CallLine::PlainFree { block: book.block(*alloc), serial: alloc.serial },
         Call::HostFunction { stream, takes, gives, uses } => CallLine::HostFunction {
             stream: book.stream(*stream),
             uses: uses.iter().map(|used| use_line(book, used)).collect(),
@@ -130,27 +152,19 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             collective: &names.collectives[*collective],
             uses: uses.iter().map(|used| use_line(book, used)).collect(),
         },
-        Call::Record { stream, event } => {
-            CallLine::Record { stream: book.stream(*stream), name: &names.events[*event] }
+        Call::Signal(_) | Call::Await(_) | Call::Spawn(_) | Call::Exit | Call::Join(_) | Call::Barrier(_) => {
+            meeting_line(names, call)
         }
-        Call::Wait { stream, event } => {
-            CallLine::Wait { stream: book.stream(*stream), name: &names.events[*event] }
-        }
-        _ => host_call_line(book, call),
+        Call::Expect { .. } => CallLine::Expect,
+        Call::Snapshot(_) => CallLine::Snapshot,
     }
 }
 
-/// The calls that put nothing into a stream.
-fn host_call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
+/// A call about what exists and how it is set.
+fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
     let program: &'a Program = book.program;
     let names = &program.names;
     match call {
-        Call::Touch(at) => CallLine::Touch { at: use_line(book, at) },
-        Call::Sync(target) => CallLine::Sync { target: target_name(book, target) },
-        Call::Query(target) => CallLine::Query { target: target_name(book, target) },
-        Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
-        Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
-        Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
         Call::Set { pool, attribute, value } => CallLine::Set {
             pool: &names.pools[*pool],
             attribute: Figure::Attribute(*attribute).name(),
@@ -168,29 +182,19 @@ fn host_call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             let (resource, name) = resource_name(program, *resource);
             CallLine::Destroy { resource, name }
         }
-        Call::Read(reading) | Call::Peek(reading) => {
-            CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
-        }
-        Call::Malloc { device, size, managed } => {
-            CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
-        }
-        Call::PlainFree { alloc } => CallLine::PlainFree { block: book.block(*alloc), serial: alloc.serial },
+        _ => unreachable!("only such calls come here"),
+    }
+}
+
+/// A call by which host threads meet.
+fn meeting_line<'a>(names: &'a Names, call: &Call) -> CallLine<'a> {
+    match call {
         Call::Signal(signal) => CallLine::Signal { name: &names.signals[*signal] },
         Call::Await(signal) => CallLine::Await { name: &names.signals[*signal] },
         Call::Spawn(host) => CallLine::Spawn { thread: &names.hosts[*host] },
         Call::Exit => CallLine::Exit,
         Call::Join(host) => CallLine::Join { thread: &names.hosts[*host] },
         Call::Barrier(barrier) => CallLine::Barrier { name: &names.barriers[*barrier] },
-        Call::Expect { .. } => CallLine::Expect,
-        Call::Snapshot(_) => CallLine::Snapshot,
-        Call::Alloc { .. }
-        | Call::Free { .. }
-        | Call::Launch { .. }
-        | Call::Copy { .. }
-        | Call::Memset { .. }
-        | Call::HostFunction { .. }
-        | Call::Collective { .. }
-        | Call::Record { .. }
-        | Call::Wait { .. } => unreachable!("an operation of a stream"),
+        _ => unreachable!("only such calls come here"),
     }
 }
