@@ -12,7 +12,7 @@ mod span;
 mod units;
 
 pub(crate) use clone::reuse_on_clone;
-pub use diagnostic::{Code, Diagnostic, Edit, Label, Severity};
+pub use diagnostic::{Code, Diagnostic, Edit, Label, MISTAKES_MAX, Severity};
 pub use digest::mix;
 pub use ids::{
     BufferId, DeviceId, EventId, ExpectId, HostId, KernelId, PoolId, SignalId, SnapshotId, StmtId, StreamId,

@@ -239,6 +239,7 @@ mod tests {
             names: Default::default(),
             code: Vec::new(),
             registers: 0,
+            length: 0,
             statements: index_vec![],
             expects: index_vec![],
             snapshots: index_vec![],

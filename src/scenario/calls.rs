@@ -8,7 +8,7 @@ use super::{
     Action, Chosen, Demand, Expect, Formula, Instruction, Moment, Outcome, SnapshotLine, SyncTarget, Unit,
     Value, codes,
 };
-use crate::base::{BufferId, DeviceId, Diagnostic, EventId, SignalId, Span, StmtId, stable_hash};
+use crate::base::{BufferId, DeviceId, Diagnostic, EventId, SignalId, Span, StmtId, nearest, stable_hash};
 use crate::syntax::ast::{self, CallKind, Operation, Path, Relation};
 use crate::trace::{Access, Attribute, Comparison, Failure, Figure, Policy, Takes};
 
@@ -142,8 +142,11 @@ impl Checker<'_> {
         if declared.uses.len() != arguments.len() {
             let (wanted, place) = (declared.uses.len(), declared.parameters);
             let plural = if wanted == 1 { "buffer" } else { "buffers" };
-            let message =
-                format!("`{}` takes {wanted} {plural}, and {} are given", name.text, arguments.len());
+            let message = match arguments.len() {
+                0 => format!("`{}` takes {wanted} {plural}, and none is given", name.text),
+                1 => format!("`{}` takes {wanted} {plural}, and 1 is given", name.text),
+                count => format!("`{}` takes {wanted} {plural}, and {count} are given", name.text),
+            };
             let label = format!("expected {wanted}");
             let diagnostic = Diagnostic::error(codes::WRONG_ARGUMENT_COUNT, message, *parentheses, label);
             self.tell(diagnostic.also(place, "declared here"));
@@ -257,8 +260,12 @@ impl Checker<'_> {
             let message = format!("no kernel runs until `{name}`");
             let mut diagnostic = Diagnostic::error(codes::UNAWAITED_SIGNAL, message, span, "has no effect");
             diagnostic.severity = crate::base::Severity::Warning;
-            self.diagnostics
-                .push(diagnostic.help(format!("a launch waits for it by `S: K(x) until {name}`")));
+            let is_open = |(signal, _): &(&Signal, _)| signal.awaited && signal.given.is_none();
+            let open = self.signals.iter().zip(&self.names.signals).filter(is_open);
+            self.diagnostics.push(match nearest(name, open.map(|(_, name)| name.as_str())) {
+                Some(meant) => diagnostic.fix(format!("did you mean `{meant}`?"), span, meant),
+                None => diagnostic.help(format!("a launch waits for it by `S: K(x) until {name}`")),
+            });
         }
     }
 

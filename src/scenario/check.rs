@@ -9,8 +9,8 @@ use super::{
     codes, lifetimes,
 };
 use crate::base::{
-    Code, DeviceId, Diagnostic, ExpectId, IndexVec, LineIndex, PoolId, SnapshotId, Span, StmtId, StreamId,
-    nearest,
+    Code, DeviceId, Diagnostic, ExpectId, IndexVec, LineIndex, MISTAKES_MAX, PoolId, SnapshotId, Span,
+    StmtId, StreamId, nearest,
 };
 use crate::profile::Profile;
 use crate::syntax::ast::{self, Content, Item, Segment};
@@ -154,6 +154,9 @@ impl<'t> Checker<'t> {
 
     fn items(&mut self, items: &[Item]) {
         for item in items {
+            if self.has_enough_mistakes() {
+                return;
+            }
             match &item.content {
                 Content::Statement(statement) => self.statement(item.span, statement),
                 // The body of a block that could not be read is read nevertheless: its mistakes are its own.
@@ -267,16 +270,20 @@ impl<'t> Checker<'t> {
         let before = self.executed;
         self.executed = before.saturating_add(statements);
         if before <= RUN_STATEMENTS_MAX && self.executed > RUN_STATEMENTS_MAX {
-            let message =
-                format!("the run has more than {RUN_STATEMENTS_MAX} statements, all loops unrolled");
-            self.tell(Diagnostic::error(codes::RUN_TOO_LONG, message, span, "the limit is passed here"));
+            let message = format!(
+                "the run has more than {} statements, all loops unrolled",
+                grouped(RUN_STATEMENTS_MAX)
+            );
+            let diagnostic =
+                Diagnostic::error(codes::RUN_TOO_LONG, message, span, "the limit is passed here");
+            self.tell(diagnostic.help("give the loops fewer turns"));
         }
     }
 
     fn finish(mut self) -> (Option<Program>, Vec<Diagnostic>) {
         self.unawaited_signals();
         let bases = self.place_buffers();
-        if self.executed <= RUN_STATEMENTS_MAX {
+        if self.executed <= RUN_STATEMENTS_MAX && !self.has_enough_mistakes() {
             lifetimes::check(&mut self, &bases);
         }
         self.setup.events = self.names.events.len();
@@ -287,10 +294,12 @@ impl<'t> Checker<'t> {
             names: self.names,
             code: self.code,
             registers: self.registers as usize,
+            length: self.executed,
             statements: self.statements,
             expects: self.expects,
             snapshots: self.snapshots,
         };
+        self.diagnostics.truncate(MISTAKES_MAX);
         let is_valid = self.diagnostics.iter().all(|d| d.severity < crate::base::Severity::Error);
         (is_valid.then_some(program), self.diagnostics)
     }
@@ -302,7 +311,8 @@ impl<'t> Checker<'t> {
             bases.push(self.names.buffers.len());
             let left = NAMES_MAX - (self.names.buffers.len() as u64).min(NAMES_MAX);
             if buffer.last >= left {
-                let message = format!("`{}` brings the number of buffers above {NAMES_MAX}", buffer.name);
+                let most = grouped(NAMES_MAX);
+                let message = format!("`{}` brings the number of buffers above {most}", buffer.name);
                 self.diagnostics.push(Diagnostic::error(codes::TOO_MANY_NAMES, message, buffer.span, ""));
                 continue;
             }
@@ -325,6 +335,11 @@ impl<'t> Checker<'t> {
     }
 
     // ---- What all parts use
+
+    /// Whether so much is wrong already that the rest is not looked at.
+    fn has_enough_mistakes(&self) -> bool {
+        self.diagnostics.len() >= MISTAKES_MAX
+    }
 
     pub(super) fn tell(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
@@ -417,7 +432,21 @@ impl<'t> Checker<'t> {
         let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, message, name.span, label);
         let diagnostic = match self.table.nearest(&name.text, wanted) {
             Some(meant) => diagnostic.fix(format!("did you mean `{meant}`?"), name.span, meant),
-            None => diagnostic,
+            None => diagnostic.help(match wanted {
+                [Kind::Device] => format!("declare it in a line before: `device {}`", name.text),
+                [Kind::Pool] => format!("declare it in a line before: `pool {}`", name.text),
+                [Kind::Stream] => format!("declare it in a line before: `stream {}`", name.text),
+                [Kind::Event] => format!("declare it in a line before: `event {}`", name.text),
+                [Kind::Value] => format!("declare it in a line before: `let {} = ..`", name.text),
+                [Kind::Kernel] => {
+                    format!("declare it in a line before: `kernel {}(x: write) takes 10us`", name.text)
+                }
+                [Kind::Buffer] => {
+                    format!("its name comes with its allocation: `S: {} = alloc 1MiB`", name.text)
+                }
+                [Kind::Label] => format!("give it to an operation: `S: K(x) as {}`", name.text),
+                _ => "declare it in a line before".to_owned(),
+            }),
         };
         self.tell(diagnostic);
     }
@@ -488,6 +517,13 @@ impl<'t> Checker<'t> {
             }
         }
     }
+}
+
+/// A number as people read it: `1,000,000`.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let place = |at: usize| if at > 0 && (digits.len() - at).is_multiple_of(3) { "," } else { "" };
+    digits.char_indices().map(|(at, digit)| format!("{}{digit}", place(at))).collect()
 }
 
 /// `a`, `a or b`, `a, b or c`

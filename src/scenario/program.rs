@@ -20,6 +20,8 @@ pub struct Program {
     pub code: Vec<Instruction>,
     /// How many registers the code uses: loop variables, `let` names, intermediate reads.
     pub registers: usize,
+    /// How many statements a run makes at most, all loops unrolled.
+    pub length: u64,
     /// The source statements.
     pub statements: IndexVec<StmtId, Statement>,
     /// The `expect` lines.

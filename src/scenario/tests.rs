@@ -149,7 +149,7 @@ fn invalid_lines() {
         ),
         (
             "a: x[18446744073709551615] = alloc 1B",
-            "7 too_many_names: `x` brings the number of buffers above 1000000",
+            "7 too_many_names: `x` brings the number of buffers above 1,000,000",
         ),
     ] {
         assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");

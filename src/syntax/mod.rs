@@ -12,6 +12,7 @@ mod print;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod usage;
 
 pub use blocks::parse;
 pub use codes::TABLE as CODES;

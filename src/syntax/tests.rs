@@ -43,7 +43,7 @@ fn mistakes_say_what_was_expected() {
         ),
         ("sync é", "1 unexpected: `é` is not expected here; expected a name or `device`"),
         ("let n = 1.5.2", "1 unexpected: `.` is not expected here; expected the end of the line"),
-        ("scenario \"half", "1 unexpected: `\"` is not expected here; expected a text in quotes"),
+        ("scenario \"half", "1 unexpected: a title stands in quotes; "),
         (
             "a: x = alloc 1KB",
             "1 bad_number: `1KB` cannot be read as a number; expected a whole number, a size or a duration",

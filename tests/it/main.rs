@@ -3,6 +3,8 @@
 #[cfg(feature = "cli")]
 mod cli;
 #[cfg(feature = "cli")]
+mod colours;
+#[cfg(feature = "cli")]
 mod fmt;
 #[cfg(feature = "cli")]
 mod formats;
@@ -14,6 +16,14 @@ mod naive;
 mod order;
 #[cfg(feature = "cli")]
 mod readme;
+#[cfg(feature = "cli")]
+mod soup;
+#[cfg(feature = "cli")]
+mod soup_check;
+#[cfg(feature = "cli")]
+mod soup_files;
+#[cfg(feature = "cli")]
+mod soup_texts;
 #[cfg(feature = "cli")]
 mod sweep;
 mod tidy;

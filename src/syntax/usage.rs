@@ -1,0 +1,104 @@
+//! How statements are written, for who wrote something else: the usual forms, and words of other notations.
+//!
+//! To it all of these are words. What they do is decided elsewhere.
+
+/// The words that begin a statement, in the order of the language reference, each with a line that has it.
+pub(super) const STATEMENTS: &[(&str, &str)] = &[
+    ("scenario", "scenario \"TITLE\""),
+    ("device", "device NAME { memory = 80GiB }"),
+    ("pool", "pool NAME on DEVICE { release_threshold = max }"),
+    ("stream", "stream NAME, NAME[4]"),
+    ("event", "event NAME, NAME[4]"),
+    ("kernel", "kernel NAME(x: read, y: write) takes 10us"),
+    ("let", "let NAME = VALUE"),
+    ("repeat", "repeat i in 0..10 {"),
+    ("sync", "sync STREAM"),
+    ("query", "query STREAM"),
+    ("poll", "poll STREAM until done"),
+    ("sleep", "sleep 1ms"),
+    ("trim", "trim POOL to SIZE"),
+    ("set", "set POOL.ATTRIBUTE = VALUE"),
+    ("reset", "reset POOL.used_high"),
+    ("signal", "signal NAME"),
+    ("expect", "expect POOL.used == 64MiB"),
+    ("snapshot", "snapshot \"NAME\""),
+];
+
+/// The words of operations, which stand behind a stream, each with a line that has it.
+pub(super) const OPERATIONS: &[(&str, &str)] = &[
+    ("alloc", "STREAM: NAME = alloc SIZE"),
+    ("free", "STREAM: free NAME"),
+    ("record", "STREAM: record EVENT"),
+    ("wait", "STREAM: wait EVENT"),
+];
+
+const LAUNCH: &str = "STREAM: KERNEL(BUFFER)";
+
+/// Words that people bring along, in small letters, without `_` and without `cuda` before them. Behind them stands the word
+/// of this language that means it.
+const FOREIGN: &[(&[&str], &str)] = &[
+    (&["mallocasync", "mallocfrompoolasync", "malloc", "allocasync", "allocate", "new", "buffer"], "alloc"),
+    (&["freeasync", "dealloc", "deallocate", "delete", "drop"], "free"),
+    (&["eventrecord", "recordevent"], "record"),
+    (&["streamwaitevent", "waitevent", "eventwait", "streamwait"], "wait"),
+    (&["streamsynchronize", "streamsync", "syncstream", "synchronize", "synchronise"], "sync"),
+    (
+        &["eventsynchronize", "eventsync", "syncevent", "devicesynchronize", "devicesync", "syncdevice"],
+        "sync",
+    ),
+    (&["streamquery", "eventquery", "querystream", "queryevent"], "query"),
+    (&["mempooltrimto", "trimto", "trimpool", "pooltrim"], "trim"),
+    (&["mempoolsetattribute", "setattribute", "poolset"], "set"),
+    (&["mempoolcreate", "createpool", "mempool"], "pool"),
+    (&["streamcreate", "streamcreatewithflags", "createstream", "queue"], "stream"),
+    (&["eventcreate", "eventcreatewithflags", "createevent"], "event"),
+    (&["gpu"], "device"),
+    (&["for", "foreach", "loop", "while", "times"], "repeat"),
+    (&["assert", "asserteq", "check", "require", "ensure", "verify"], "expect"),
+    (&["var", "const", "int", "auto", "val", "define"], "let"),
+    (&["delay", "pause", "usleep"], "sleep"),
+    (&["title", "name", "test"], "scenario"),
+    (&["print", "dump", "stats"], "snapshot"),
+    (&["launch", "launchkernel", "run", "call", "global"], ""),
+];
+
+/// A line with a word of the language that begins a statement or an operation.
+pub(super) fn usage(word: &str) -> Option<&'static str> {
+    let known = STATEMENTS.iter().chain(OPERATIONS).find(|(known, _)| *known == word);
+    known.map(|(_, usage)| *usage)
+}
+
+/// How this language says what a word of another notation says.
+pub(super) fn said_here(word: &str) -> Option<&'static str> {
+    let plain = word.to_ascii_lowercase().replace('_', "");
+    let plain = plain.strip_prefix("cuda").unwrap_or(&plain);
+    let (_, here) = FOREIGN.iter().find(|(words, _)| words.contains(&plain))?;
+    usage(here).or(Some(LAUNCH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::grammar::{Grammar, Rule};
+    use super::*;
+    use pest::Parser;
+
+    #[test]
+    fn what_is_shown_can_be_read() {
+        for line in STATEMENTS.iter().chain(OPERATIONS).map(|(_, line)| *line).chain([LAUNCH]) {
+            assert!(Grammar::parse(Rule::statement_line, line).is_ok(), "{line}");
+        }
+    }
+
+    #[test]
+    fn words_of_other_notations_lead_to_words_of_this_one() {
+        for (words, here) in FOREIGN {
+            assert!(here.is_empty() || usage(here).is_some(), "{here}");
+            for word in *words {
+                assert!(usage(word).is_none(), "`{word}` is a word of the language");
+            }
+        }
+        assert_eq!(said_here("cudaMallocAsync"), Some("STREAM: NAME = alloc SIZE"));
+        assert_eq!(said_here("stream_sync"), Some("sync STREAM"));
+        assert_eq!(said_here("fill"), None);
+    }
+}
