@@ -438,6 +438,10 @@ impl<'t> Checker<'t> {
                 [Kind::Stream] => format!("declare it in a line before: `stream {}`", name.text),
                 [Kind::Event] => format!("declare it in a line before: `event {}`", name.text),
                 [Kind::Value] => format!("declare it in a line before: `let {} = ..`", name.text),
+                [Kind::Kernel] if name.text.starts_with("cuda") => {
+                    "operations are `alloc`, `free`, `record`, `wait` and kernels that a line declares"
+                        .to_owned()
+                }
                 [Kind::Kernel] => {
                     format!("declare it in a line before: `kernel {}(x: write) takes 10us`", name.text)
                 }

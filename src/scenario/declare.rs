@@ -128,7 +128,13 @@ impl Checker<'_> {
             SettingValue::List { words, .. } => words,
             SettingValue::Expression(value) => {
                 let label = "expected a list such as `[follow_event, internal]`";
-                self.error(codes::WRONG_UNIT, "`reuse` takes a list of policies", value.span, label);
+                let message = "`reuse` takes a list of policies";
+                let diagnostic = Diagnostic::error(codes::WRONG_UNIT, message, value.span, label);
+                let list = format!("[{}]", &self.text[value.span.range()]);
+                self.tell(match value.kind {
+                    ast::ExpressionKind::Path(_) => diagnostic.fix("write a list", value.span, list),
+                    _ => diagnostic,
+                });
                 return None;
             }
         };

@@ -136,11 +136,18 @@ impl<'t> Refused<'t> {
                     )
                 }
                 '(' => self.without_parentheses(),
+                sign if sign.is_ascii_alphabetic() && line[..at].ends_with('.') => self.mended(
+                    "an operation stands behind a colon",
+                    at - 1..at,
+                    ": ",
+                    "it is written `STREAM: operation`",
+                ),
                 sign if sign.is_ascii_alphabetic() => self.unit_apart(),
                 sign if sign.is_ascii() => None,
                 sign => self.odd_sign(sign),
             })
             .or_else(|| self.quotes())
+            .or_else(|| self.not_in_front())
     }
 
     /// `sync(s)`
@@ -155,6 +162,8 @@ impl<'t> Refused<'t> {
     fn unit_apart(&self) -> Option<Diagnostic> {
         let number = self.line[..self.at].trim_end().len();
         let unit = super::tree::unit(self.found.text).filter(|_| number < self.at)?;
+        word_before(self.line, self.at, self.start)
+            .filter(|word| word.text.starts_with(|c: char| c.is_ascii_digit()))?;
         let place = number..self.at + self.found.text.len();
         self.mended("a unit stands right behind its number", place, unit, "remove the blank")
     }
@@ -190,6 +199,13 @@ impl<'t> Refused<'t> {
         self.mended(message, self.at..self.at + text.len(), &format!("\"{bare}\""), "write it so")
     }
 
+    /// `expect not y reuses x`
+    fn not_in_front(&self) -> Option<Diagnostic> {
+        let not = self.line[..self.at].trim_end().strip_suffix("not")?.len();
+        let place = not..self.at + self.found.text.len();
+        self.mended("`not` stands behind the buffer", place, &format!("{} not", self.found.text), "move it")
+    }
+
     /// An operation at the beginning of a line.
     fn without_stream(&self) -> Option<Diagnostic> {
         let Self { line, first, .. } = *self;
@@ -198,10 +214,14 @@ impl<'t> Refused<'t> {
         if !is_operation && !begins_one {
             return None;
         }
-        let message = "an operation stands behind a stream";
+        let foreign = said_here(first.text).filter(|_| !begins_one);
+        let message = match foreign {
+            Some(_) => format!("`{}` is no operation", first.text),
+            None => "an operation stands behind a stream".to_owned(),
+        };
         let diagnostic =
             Diagnostic::error(codes::UNEXPECTED, message, first.span, "expected `STREAM: operation`");
-        Some(match usage(first.text).filter(|_| begins_one) {
+        Some(match foreign.or_else(|| usage(first.text).filter(|_| begins_one)) {
             Some(usage) => diagnostic.help(format!("write `{usage}`")),
             None => diagnostic.help(format!("write `STREAM: {}`", line[..self.outline.end].trim())),
         })
@@ -244,31 +264,37 @@ impl<'t> Refused<'t> {
 
     /// The word behind a stream is no operation.
     fn operation(&self) -> Option<Diagnostic> {
-        let word = word_before(self.line, self.at, self.start)?;
-        let is_operation = self.expected.contains(&Rule::left) && self.expected.contains(&Rule::equals);
-        let is_foreign = |word: Word<'_>| said_here(word.text).is_some();
-        if !is_operation {
-            // A call such as `cudaFreeAsync(x, 0)` looks like a launch until something in it is no buffer.
-            let behind = self.line.find(':').map(|colon| {
-                colon + 1 + self.line[colon + 1..].len() - self.line[colon + 1..].trim_start().len()
-            });
-            let word =
-                behind.map(|at| word_at(self.line, at, self.start)).filter(|word| is_foreign(*word))?;
-            return Some(no_operation(word));
+        if !(self.expected.contains(&Rule::left) && self.expected.contains(&Rule::equals)) {
+            return self.foreign_call();
         }
-        let rest = self.rest();
-        let call = format!("({rest})");
+        let word = word_before(self.line, self.at, self.start)?;
         let end = word.span.range().end - self.start as usize;
+        let place = end..self.at + self.rest().len();
         let known = OPERATIONS.iter().map(|(word, _)| *word);
         let diagnostic = no_operation(word);
-        if is_foreign(word)
-            || nearest(word.text, known).is_some()
-            || !self.accepts(end..self.at + rest.len(), &call)
-        {
+        if said_here(word.text).is_some() || nearest(word.text, known).is_some() {
             return Some(diagnostic);
         }
-        let span = self.span(end..self.at + rest.len());
-        Some(diagnostic.fix("a launch has parentheses", span, call))
+        let mends = [
+            (format!("({})", self.rest()), "a launch has parentheses around its buffers"),
+            (
+                self.rest().split_once(">>>").map_or("", |(_, call)| call).to_owned(),
+                "a launch has no sizes here",
+            ),
+        ];
+        let mend = mends.into_iter().find(|(text, _)| !text.is_empty() && self.accepts(place.clone(), text));
+        Some(match mend {
+            Some((text, help)) => diagnostic.fix(help, self.span(place), text),
+            None => diagnostic,
+        })
+    }
+
+    /// A call such as `cudaFreeAsync(x, 0)` looks like a launch until something in it is no buffer.
+    fn foreign_call(&self) -> Option<Diagnostic> {
+        let behind = self.line[..self.at].find(':')? + 1;
+        let at = behind + self.line[behind..].len() - self.line[behind..].trim_start().len();
+        let word = word_at(self.line, at, self.start);
+        said_here(word.text).map(|_| no_operation(word))
     }
 
     fn unexpected(&self) -> Diagnostic {
@@ -330,11 +356,15 @@ impl<'t> Refused<'t> {
             if self.accepts(place.clone(), &padded) {
                 ways.push((format!("put `{text}` here"), place, padded));
             }
-            if !found.is_empty() && self.accepts(found.clone(), &text) {
+            let are_words = !is_sign && self.found.text.bytes().all(is_letter);
+            if !found.is_empty() && are_words && self.accepts(found.clone(), &text) {
                 ways.push((format!("write `{text}` instead"), found.clone(), text));
             }
         }
-        if !found.is_empty() && self.accepts(found.clone(), "") {
+        // A word, or the sign of a value, has been written for a reason.
+        let may_go = !found.is_empty()
+            && !self.found.text.starts_with(|c: char| c.is_alphanumeric() || "+-*/%".contains(c));
+        if may_go && self.accepts(found.clone(), "") {
             ways.push(("remove it".to_owned(), found, String::new()));
         }
         if ways.len() == 1 { ways.pop() } else { None }
@@ -410,10 +440,13 @@ fn list(expected: &[Rule]) -> String {
     if words.is_empty() {
         words = expected.iter().filter_map(|rule| describe(*rule)).collect();
     }
+    let mut words: Vec<&str> = words.iter().flat_map(|words| words.split(", ")).collect();
     words.dedup();
+    // What is said in words stands last, so that it is not taken for an example.
+    words.sort_by_key(|words| !words.starts_with('`'));
     match words.as_slice() {
         [] => "something else".to_owned(),
-        [one] => one.clone(),
+        [one] => (*one).to_owned(),
         [others @ .., last] => format!("{} or {last}", others.join(", ")),
     }
 }
@@ -429,7 +462,7 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::setting => "a setting such as `memory = 80GiB`",
         Rule::list => "a list such as `[follow_event, internal]`",
         Rule::parameter => "a parameter such as `x: read`",
-        Rule::access => "`read`, `write` or `read_write`",
+        Rule::access => "`read`, `write`, `read_write`",
         Rule::stream_kind => "`non_blocking`, `blocking`",
         Rule::law | Rule::uniform => "a duration such as `10us` or `5us..20us`",
         Rule::expression | Rule::number | Rule::constant | Rule::parentheses => "a value",

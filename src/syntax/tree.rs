@@ -373,6 +373,9 @@ impl Tree<'_> {
                 let fixed = format!("{number}{unit}");
                 diagnostic.fix(format!("did you mean `{fixed}`?"), span, fixed)
             }
+            (ParseUnitError::Malformed, None) if text.starts_with("0x") => {
+                diagnostic.help("numbers are written in tens")
+            }
             (ParseUnitError::Malformed, None) => {
                 diagnostic.help("sizes are in B, KiB, MiB, GiB, TiB, and durations in ns, us, ms, s")
             }

@@ -35,17 +35,15 @@ pub(super) const OPERATIONS: &[(&str, &str)] = &[
 const LAUNCH: &str = "STREAM: KERNEL(BUFFER)";
 
 /// Words that people bring along, in small letters, without `_` and without `cuda` before them. Behind them stands the word
-/// of this language that means it.
+/// of this language that means it, or a line with it.
 const FOREIGN: &[(&[&str], &str)] = &[
     (&["mallocasync", "mallocfrompoolasync", "malloc", "allocasync", "allocate", "new", "buffer"], "alloc"),
     (&["freeasync", "dealloc", "deallocate", "delete", "drop"], "free"),
     (&["eventrecord", "recordevent"], "record"),
     (&["streamwaitevent", "waitevent", "eventwait", "streamwait"], "wait"),
     (&["streamsynchronize", "streamsync", "syncstream", "synchronize", "synchronise"], "sync"),
-    (
-        &["eventsynchronize", "eventsync", "syncevent", "devicesynchronize", "devicesync", "syncdevice"],
-        "sync",
-    ),
+    (&["eventsynchronize", "eventsync", "syncevent"], "sync EVENT"),
+    (&["devicesynchronize", "devicesync", "syncdevice"], "sync device"),
     (&["streamquery", "eventquery", "querystream", "queryevent"], "query"),
     (&["mempooltrimto", "trimto", "trimpool", "pooltrim"], "trim"),
     (&["mempoolsetattribute", "setattribute", "poolset"], "set"),
@@ -59,7 +57,7 @@ const FOREIGN: &[(&[&str], &str)] = &[
     (&["delay", "pause", "usleep"], "sleep"),
     (&["title", "name", "test"], "scenario"),
     (&["print", "dump", "stats"], "snapshot"),
-    (&["launch", "launchkernel", "run", "call", "global"], ""),
+    (&["launch", "launchkernel", "run", "call", "global"], LAUNCH),
 ];
 
 /// A line with a word of the language that begins a statement or an operation.
@@ -73,7 +71,7 @@ pub(super) fn said_here(word: &str) -> Option<&'static str> {
     let plain = word.to_ascii_lowercase().replace('_', "");
     let plain = plain.strip_prefix("cuda").unwrap_or(&plain);
     let (_, here) = FOREIGN.iter().find(|(words, _)| words.contains(&plain))?;
-    usage(here).or(Some(LAUNCH))
+    usage(here).or(Some(here))
 }
 
 #[cfg(test)]
@@ -92,7 +90,8 @@ mod tests {
     #[test]
     fn words_of_other_notations_lead_to_words_of_this_one() {
         for (words, here) in FOREIGN {
-            assert!(here.is_empty() || usage(here).is_some(), "{here}");
+            let line = usage(here).unwrap_or(here);
+            assert!(Grammar::parse(Rule::statement_line, line).is_ok(), "{line}");
             for word in *words {
                 assert!(usage(word).is_none(), "`{word}` is a word of the language");
             }

@@ -2,6 +2,7 @@
 
 use fancy_regex::Regex;
 use serde_json::Value;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -63,9 +64,22 @@ fn editors_know_the_words_of_the_language() {
 /// A grammar for editors as an editor uses it, a line at a time.
 struct Editor {
     grammar: Value,
+    patterns: RefCell<BTreeMap<String, Regex>>,
 }
 
 impl Editor {
+    fn new() -> Self {
+        Self { grammar: colours(), patterns: RefCell::default() }
+    }
+
+    /// Where a pattern matches first, and what its groups cover.
+    fn found(&self, pattern: &str, line: &str, at: usize) -> Option<Groups> {
+        let mut patterns = self.patterns.borrow_mut();
+        let regex = patterns.entry(pattern.to_owned()).or_insert_with(|| regex(pattern));
+        let captures = regex.captures_from_pos(line, at).expect("a pattern that can be matched")?;
+        Some(captures.iter().map(|group| group.map(|group| group.range())).collect())
+    }
+
     /// The innermost colour of each byte of a line.
     fn colour(&self, line: &str) -> Vec<String> {
         let mut scopes = vec![String::new(); line.len()];
@@ -83,14 +97,14 @@ impl Editor {
         out: &mut [String],
     ) -> usize {
         while at <= line.len() {
-            let ends = end.and_then(|end| found(end, line, at));
+            let ends = end.and_then(|end| self.found(end, line, at));
             let mut rules = Vec::new();
             self.expand(patterns, &mut rules);
             let first = rules
                 .iter()
                 .filter_map(|rule| {
                     let pattern = rule["match"].as_str().or(rule["begin"].as_str())?;
-                    Some((found(pattern, line, at)?, *rule))
+                    Some((self.found(pattern, line, at)?, *rule))
                 })
                 .min_by_key(|(groups, _)| groups[0].clone().map(|range| range.start));
             let start = |groups: &Groups| groups[0].as_ref().map_or(usize::MAX, |range| range.start);
@@ -133,13 +147,8 @@ impl Editor {
     }
 }
 
-/// Where a pattern matches first, and what its groups cover.
+/// What the groups of a pattern cover.
 type Groups = Vec<Option<Range<usize>>>;
-
-fn found(pattern: &str, line: &str, at: usize) -> Option<Groups> {
-    let captures = regex(pattern).captures_from_pos(line, at).expect("a pattern that can be matched")?;
-    Some(captures.iter().map(|group| group.map(|group| group.range())).collect())
-}
 
 fn paint(name: &Value, range: Range<usize>, out: &mut [String]) {
     if let Some(name) = name.as_str() {
@@ -167,7 +176,7 @@ fn every_pattern_can_be_read() {
 
 #[test]
 fn a_scenario_is_coloured() {
-    let editor = Editor { grammar: colours() };
+    let editor = Editor::new();
     for (line, expected) in [
         ("# A buffer", "# A buffer=comment.line.number-sign"),
         (
@@ -248,7 +257,7 @@ fn shown(line: &str, scopes: &[String]) -> String {
 
 #[test]
 fn shipped_scenarios_leave_no_word_of_the_language_without_a_colour() {
-    let editor = Editor { grammar: colours() };
+    let editor = Editor::new();
     let text = include_str!("../../scenarios/guide/follow_event.scn");
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     for line in &lines {

@@ -4,6 +4,7 @@ use crate::budget;
 use crate::soup_check::examine;
 use crate::soup_texts::Kitchen;
 use millpond::base::Draws;
+use millpond::profile::Profile;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::catch_unwind;
@@ -40,4 +41,23 @@ fn any_text_is_told_about_or_run() {
 fn kind_of(fault: &(dyn Any + Send)) -> String {
     let said = fault.downcast_ref::<String>().map(String::as_str).or(fault.downcast_ref::<&str>().copied());
     said.unwrap_or("a panic").chars().take(60).collect()
+}
+
+/// Whoever adds a statement or an operation adds it to what is suggested.
+#[test]
+fn a_mistyped_word_is_recognised() {
+    let kitchen = Kitchen::new();
+    let (statements, operations) = (kitchen.first_words("statement"), kitchen.first_words("operation"));
+    assert!(statements.len() > 15 && operations.len() > 2, "{statements:?} {operations:?}");
+    let statements = statements.into_iter().map(|word| (word, "STATEMENTS", ""));
+    for (word, list, before) in
+        statements.chain(operations.into_iter().map(|word| (word, "OPERATIONS", "s: ")))
+    {
+        let last = word.chars().last().expect("a word has letters");
+        let text = format!("{before}{word}{last} x\n");
+        let (_, diagnostics) = millpond::load(&text, &Profile::default());
+        let meant = format!("did you mean `{word}`?");
+        let is_meant = diagnostics.iter().flat_map(|found| &found.help).any(|(help, _)| *help == meant);
+        assert!(is_meant, "add `{word}` to {list} in src/syntax/usage.rs: {text}{diagnostics:?}");
+    }
 }

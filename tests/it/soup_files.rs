@@ -48,11 +48,9 @@ fn large(folder: &Folder, name: &str, piece: &[u8]) {
 fn large_files_are_refused_at_once() {
     let folder = Folder::new("large");
     // The last one ends inside of a character where reading stops.
-    for (name, piece) in [
-        ("letters.scn", b"x" as &[u8]),
-        ("lines.scn", b"{\n"),
-        ("umlauts.scn", "ä".as_bytes()),
-    ] {
+    for (name, piece) in
+        [("letters.scn", b"x" as &[u8]), ("lines.scn", b"{\n"), ("umlauts.scn", "ä".as_bytes())]
+    {
         large(&folder, name, piece);
         let output = folder.millpond(&["check", name]);
         let said = err(&output);

@@ -206,6 +206,21 @@ impl Kitchen {
         Self { rules, fixed, scenarios }
     }
 
+    /// The words with which the alternatives of a rule begin.
+    pub(crate) fn first_words(&self, rule: &str) -> Vec<&str> {
+        let mut rules = Vec::new();
+        for part in self.rules[rule].iter_top_down() {
+            rules.extend(if let Expr::Ident(name) = part { self.rules.get(&name) } else { None });
+        }
+        let words = rules.into_iter().filter_map(|mut expression| {
+            while let Expr::Seq(first, _) = expression {
+                expression = first;
+            }
+            if let Expr::Ident(name) = expression { name.strip_prefix("kw_") } else { None }
+        });
+        words.collect()
+    }
+
     /// A text of any kind.
     pub(crate) fn text(&self, draws: &mut Draws) -> String {
         match draws.below(10) {
