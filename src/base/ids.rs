@@ -23,8 +23,16 @@ define_index_type! {
     pub struct KernelId = u32;
 }
 define_index_type! {
-    /// A signal by which the host ends a kernel that runs `until` it.
+    /// A signal, by which one part of a program lets others go on.
     pub struct SignalId = u32;
+}
+define_index_type! {
+    /// A barrier, at which host threads wait for each other.
+    pub struct BarrierId = u32;
+}
+define_index_type! {
+    /// A collective: operations of several streams that run together.
+    pub struct CollectiveId = u32;
 }
 define_index_type! {
     /// A host thread.
@@ -45,4 +53,8 @@ define_index_type! {
 define_index_type! {
     /// A name of a buffer in a program; of an array of buffers, one element.
     pub struct BufferId = u32;
+}
+define_index_type! {
+    /// A buffer in the memory of the host.
+    pub struct HostBufferId = u32;
 }

@@ -4,8 +4,12 @@
 //! Its callers are program cursors, a simulated driver, and exploration. It must not know names, texts or verdicts.
 
 mod choice;
+mod collectives;
+mod deadlock;
 mod machine;
+mod meetings;
 mod run;
+mod threads;
 mod timeline;
 
 pub use choice::{Chooser, Seeded};

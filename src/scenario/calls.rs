@@ -1,14 +1,14 @@
 //! Calls and expectations: each statement becomes instructions.
 
-use super::check::{Checker, Signal};
+use super::check::Checker;
 use super::compute::{common_unit, default_stream_word};
-use super::names::{Binding, Kind, Meaning};
+use super::names::{Kind, Meaning};
 use super::value::unit_name;
 use super::{
-    Action, Chosen, Demand, Expect, Formula, Instruction, Moment, Outcome, SnapshotLine, SyncTarget, Unit,
-    Value, codes,
+    Action, Chosen, Demand, Expect, Formula, Instruction, Moment, Outcome, Place, SnapshotLine, SyncTarget,
+    Unit, Value, codes,
 };
-use crate::base::{BufferId, DeviceId, Diagnostic, EventId, SignalId, Span, StmtId, nearest, stable_hash};
+use crate::base::{BufferId, DeviceId, Diagnostic, EventId, Span, StmtId, stable_hash};
 use crate::syntax::ast::{self, CallKind, Operation, Path, Relation};
 use crate::trace::{Access, Attribute, Comparison, Failure, Figure, Policy, Takes};
 
@@ -34,6 +34,14 @@ impl Checker<'_> {
             CallKind::Set { attribute, value } => self.set(attribute, value),
             CallKind::Reset(attribute) => self.reset(attribute),
             CallKind::Signal(name) => self.give(name).map(Action::Signal),
+            CallKind::Malloc(malloc) => self.malloc(malloc),
+            CallKind::Free(buffer) => self.plain_free(buffer),
+            CallKind::Copy(copy) => self.copy(stmt, None, copy),
+            CallKind::Memset(memset) => self.memset(stmt, None, memset),
+            CallKind::Touch { at, access } => self.touch(at, *access),
+            CallKind::Await(name) => self.awaited(name).map(Action::Await),
+            CallKind::Join(path) => self.join(path),
+            CallKind::Barrier { name, of } => self.barrier(name, of).map(Action::Barrier),
         };
         match action.filter(|_| outcome.is_some()) {
             Some(action) => self.code.push(Instruction::Call { stmt, action }),
@@ -44,20 +52,23 @@ impl Checker<'_> {
 
     /// After a mistake, nothing is said about the life of the buffers that the statement is about.
     fn buffers_are_uncertain(&mut self, call: &ast::Call) {
-        let paths: &[Path] = match &call.kind {
+        match &call.kind {
             CallKind::Queued {
                 operation: Operation::Alloc { buffer, .. } | Operation::Free(buffer), ..
-            } => std::slice::from_ref(buffer),
-            CallKind::Queued { operation: Operation::Launch { arguments, .. }, .. } => arguments,
-            _ => &[],
-        };
-        for path in paths {
-            let name = &path.segments[0].name.text;
-            if let Some(Meaning::Buffer(at)) =
-                self.table.get(name).and_then(|binding| binding.meaning.as_ref())
-            {
-                self.buffers[*at].uncertain = true;
             }
+            | CallKind::Malloc(ast::Malloc { buffer, .. })
+            | CallKind::Free(buffer) => self.is_uncertain(buffer),
+            CallKind::Queued { operation: Operation::Launch { arguments, .. }, .. } => {
+                arguments.iter().for_each(|argument| self.is_uncertain(&argument.path));
+            }
+            CallKind::Queued { operation: Operation::Copy(copy), .. } | CallKind::Copy(copy) => {
+                self.is_uncertain(&copy.to.path);
+                self.is_uncertain(&copy.from.path);
+            }
+            CallKind::Queued { operation: Operation::Memset(ast::Memset { at, .. }), .. }
+            | CallKind::Memset(ast::Memset { at, .. })
+            | CallKind::Touch { at, .. } => self.is_uncertain(&at.path),
+            _ => {}
         }
     }
 
@@ -69,7 +80,7 @@ impl Checker<'_> {
     }
 
     /// A value that may depend on what the run read before.
-    fn runtime_value(&mut self, expression: &ast::Expression, unit: Unit) -> Option<Formula> {
+    pub(super) fn runtime_value(&mut self, expression: &ast::Expression, unit: Unit) -> Option<Formula> {
         self.value(expression, unit).map(|value| value.formula)
     }
 
@@ -98,20 +109,18 @@ impl Checker<'_> {
                 let event = self.event(event);
                 Some(Action::Wait { stream: stream?, event: event? })
             }
+            Operation::Host { takes, gives } => {
+                self.host_function(stmt, path, stream, takes.as_ref(), gives.as_ref())
+            }
+            Operation::Copy(copy) => self.copy(stmt, Some((path, stream)), copy),
+            Operation::Memset(memset) => self.memset(stmt, Some((path, stream)), memset),
             Operation::Launch { .. } => self.launch(stmt, path, stream, operation),
         }
     }
 
-    /// The name that an allocation gets. Where it is the name of something else, that is told as such.
-    fn allocated(&mut self, path: &Path) -> Option<Chosen<BufferId>> {
-        if let [segment] = path.segments.as_slice() {
-            let is_buffer =
-                self.table.get(&segment.name.text).is_some_and(|other| other.kind == Kind::Buffer);
-            if !is_buffer && !self.new_buffer(segment) {
-                return None;
-            }
-        }
-        self.buffer(path)
+    /// The name that an allocation gets.
+    pub(super) fn allocated(&mut self, path: &Path) -> Option<Chosen<BufferId>> {
+        self.given_name(path, Kind::Buffer)
     }
 
     fn event(&mut self, path: &Path) -> Option<Chosen<EventId>> {
@@ -130,30 +139,30 @@ impl Checker<'_> {
         let Operation::Launch { kernel: name, arguments, parentheses, takes } = operation else {
             return None;
         };
-        let buffers: Vec<_> = arguments.iter().map(|argument| self.buffer(argument)).collect();
-        let kernel = self.resolve(name, &[Kind::Kernel]);
+        let buffers: Vec<_> = arguments.iter().map(|argument| self.place(argument)).collect();
+        let kernel = self.resolve(name, &[Kind::Kernel, Kind::Collective]);
         // Looked at even after another mistake of the line, so that all are told.
-        let takes = takes.as_ref().map(|takes| match takes {
-            ast::Takes::For(law) => self.law(law).map(Takes::For),
-            ast::Takes::Until(signal) => self.awaited(signal).map(Takes::Until),
-        });
-        let Meaning::Kernel(kernel) = kernel? else { return None };
+        let takes = takes.as_ref().map(|takes| (takes, self.takes(takes)));
+        let kernel = match kernel? {
+            Meaning::Kernel(kernel) => kernel,
+            Meaning::Collective(collective) => {
+                if let Some((takes, _)) = takes {
+                    self.no_duration_of_its_own(name, takes);
+                    return None;
+                }
+                self.statements[stmt].draws = self.draws(path, name);
+                let buffers: Option<Vec<_>> = buffers.into_iter().collect();
+                return self.part(collective, name, stream?, buffers?, *parentheses);
+            }
+            _ => return None,
+        };
+        let takes = takes.map(|(_, takes)| takes);
         let declared = &self.kernels[kernel.index()];
-        if declared.uses.len() != arguments.len() {
-            let (wanted, place) = (declared.uses.len(), declared.parameters);
-            let plural = if wanted == 1 { "buffer" } else { "buffers" };
-            let message = match arguments.len() {
-                0 => format!("`{}` takes {wanted} {plural}, and none is given", name.text),
-                1 => format!("`{}` takes {wanted} {plural}, and 1 is given", name.text),
-                count => format!("`{}` takes {wanted} {plural}, and {count} are given", name.text),
-            };
-            let label = format!("expected {wanted}");
-            let diagnostic = Diagnostic::error(codes::WRONG_ARGUMENT_COUNT, message, *parentheses, label);
-            self.tell(diagnostic.also(place, "declared here"));
-            return None;
-        }
+        let (wanted, place) = (declared.uses.len(), declared.parameters);
+        self.argument_count(name, wanted, place, arguments.len(), *parentheses)?;
+        let declared = &self.kernels[kernel.index()];
         let takes = takes.unwrap_or_else(|| declared.law.map(Takes::For));
-        let uses: Option<Vec<(Chosen<BufferId>, Access)>> = buffers
+        let uses: Option<Vec<(Place, Access)>> = buffers
             .into_iter()
             .zip(&declared.uses)
             .map(|(buffer, access)| Some((buffer?, *access)))
@@ -162,13 +171,50 @@ impl Checker<'_> {
         Some(Action::Launch { stream: stream?, kernel, takes: takes?, uses: uses? })
     }
 
+    /// Tells it when a launch has another number of arguments than there are parameters.
+    pub(super) fn argument_count(
+        &mut self,
+        name: &ast::Name,
+        wanted: usize,
+        declared: Span,
+        given: usize,
+        place: Span,
+    ) -> Option<()> {
+        if wanted == given {
+            return Some(());
+        }
+        let plural = if wanted == 1 { "buffer" } else { "buffers" };
+        let given = match given {
+            0 => "none is".to_owned(),
+            1 => "1 is".to_owned(),
+            given => format!("{given} are"),
+        };
+        let message = format!("`{}` takes {wanted} {plural}, and {given} given", name.text);
+        let label = format!("expected {wanted}");
+        let diagnostic = Diagnostic::error(codes::WRONG_ARGUMENT_COUNT, message, place, label);
+        self.tell(diagnostic.also(declared, "declared here"));
+        None
+    }
+
+    pub(super) fn takes(&mut self, takes: &ast::Takes) -> Option<Takes> {
+        match takes {
+            ast::Takes::For(law) => self.law(law).map(Takes::For),
+            ast::Takes::Until(signal) => self.awaited(signal).map(Takes::Until),
+        }
+    }
+
     /// Which random draws a launch gets: the n-th launch of this kernel that is written for this stream.
-    fn draws(&mut self, stream: &Path, kernel: &ast::Name) -> u64 {
+    pub(super) fn draws(&mut self, stream: &Path, kernel: &ast::Name) -> u64 {
+        self.draws_of(stream, &kernel.text)
+    }
+
+    /// The same for an operation that has no name of its own.
+    pub(super) fn draws_of(&mut self, stream: &Path, operation: &str) -> u64 {
         let stream: Vec<&str> = stream.segments.iter().map(|segment| segment.name.text.as_str()).collect();
         let stream = stream.join(".");
-        let nth = self.launches.entry((stream.clone(), kernel.text.clone())).or_default();
+        let nth = self.launches.entry((stream.clone(), operation.to_owned())).or_default();
         *nth += 1;
-        stable_hash(&[&stream, &kernel.text, &nth.to_string()])
+        stable_hash(&[&stream, operation, &nth.to_string()])
     }
 
     fn sync(&mut self, target: Option<&Path>) -> Option<SyncTarget> {
@@ -221,52 +267,6 @@ impl Checker<'_> {
             return None;
         }
         Some(Action::Set { pool, attribute, value: Formula::Constant(0) })
-    }
-
-    // ---- Signals, which need no declaration
-
-    fn give(&mut self, name: &ast::Name) -> Option<SignalId> {
-        let signal = self.signal(name)?;
-        self.signals[signal.index()].given.get_or_insert(name.span);
-        Some(signal)
-    }
-
-    fn awaited(&mut self, name: &ast::Name) -> Option<SignalId> {
-        let signal = self.signal(name)?;
-        self.signals[signal.index()].awaited = true;
-        Some(signal)
-    }
-
-    fn signal(&mut self, name: &ast::Name) -> Option<SignalId> {
-        if self.table.get(&name.text).is_none() {
-            let signal = self.names.signals.push(name.text.clone());
-            self.signals.push(Signal::default());
-            let meaning = Some(Meaning::Signal(signal));
-            self.table.bind(&name.text, Binding { kind: Kind::Signal, meaning, span: Some(name.span) });
-        }
-        match self.resolve(name, &[Kind::Signal])? {
-            Meaning::Signal(signal) => Some(signal),
-            _ => None,
-        }
-    }
-
-    pub(super) fn unawaited_signals(&mut self) {
-        if self.table.has_broken_lines {
-            return;
-        }
-        for (at, signal) in self.signals.iter().enumerate() {
-            let Some(span) = signal.given.filter(|_| !signal.awaited) else { continue };
-            let name = &self.names.signals[SignalId::from_usize(at)];
-            let message = format!("no kernel runs until `{name}`");
-            let mut diagnostic = Diagnostic::error(codes::UNAWAITED_SIGNAL, message, span, "has no effect");
-            diagnostic.severity = crate::base::Severity::Warning;
-            let is_open = |(signal, _): &(&Signal, _)| signal.awaited && signal.given.is_none();
-            let open = self.signals.iter().zip(&self.names.signals).filter(is_open);
-            self.diagnostics.push(match nearest(name, open.map(|(_, name)| name.as_str())) {
-                Some(meant) => diagnostic.fix(format!("did you mean `{meant}`?"), span, meant),
-                None => diagnostic.help(format!("a launch waits for it by `S: K(x) until {name}`")),
-            });
-        }
     }
 
     // ---- Expectations and snapshots

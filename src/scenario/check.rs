@@ -2,15 +2,17 @@
 //!
 //! A part that finds a mistake tells it and answers `None`; whoever gets a `None` adds nothing to it.
 
-use super::names::{Binding, Kind, Meaning, Missing, NameTable};
+use super::names::{Binding, Kind, Meaning, Missing, NameTable, declaration};
+use super::places::{HostName, advice};
+use super::threads::Within;
 use super::value::Bounds;
 use super::{
-    Chosen, Expect, Formula, Instruction, Names, Outcome, Program, Register, SnapshotLine, Statement, Value,
-    codes, lifetimes,
+    Chosen, Expect, Formula, HostBuffer, Instruction, Names, Outcome, Program, Register, SnapshotLine,
+    Statement, Value, codes, lifetimes,
 };
 use crate::base::{
-    Code, DeviceId, Diagnostic, ExpectId, IndexVec, LineIndex, MISTAKES_MAX, PoolId, SnapshotId, Span,
-    StmtId, StreamId, nearest,
+    BufferId, Code, DeviceId, Diagnostic, ExpectId, HostBufferId, HostId, IndexVec, LineIndex, MISTAKES_MAX,
+    PoolId, SnapshotId, Span, StmtId, StreamId, index_vec, nearest,
 };
 use crate::profile::Profile;
 use crate::syntax::ast::{self, Content, Item, Segment};
@@ -49,12 +51,32 @@ pub(super) struct BufferName {
     pub(super) last: u64,
     /// A statement about it has a mistake, so that nothing is certain about its life.
     pub(super) uncertain: bool,
+    /// Of the host; `None`: it is allocated, or a view.
+    pub(super) host: Option<HostName>,
 }
 
-/// A loop that is being read.
-pub(super) struct Loop {
-    /// Where it is in the code; `None` for one whose bounds have a mistake.
-    pub(super) start: Option<usize>,
+/// A collective as it was declared.
+pub(super) struct Collective {
+    /// What a part does with its arguments; `None`: it takes any number of them, to read and to write.
+    pub(super) parameters: Option<Vec<Access>>,
+    /// Its declaration, for the reader of a diagnostic.
+    pub(super) place: Span,
+}
+
+/// What a block does with the statements in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Block {
+    /// It repeats them; where it is in the code.
+    Loop(usize),
+    /// A host thread of their own carries them out.
+    Thread,
+    /// Nothing that is known, since the line that opens it has a mistake.
+    Broken,
+}
+
+/// A block that is being read.
+pub(super) struct Around {
+    pub(super) block: Block,
     /// Whether the index of a buffer depends on its variable.
     pub(super) chooses_buffers: bool,
     /// The names that end with it.
@@ -80,11 +102,15 @@ pub(super) struct Checker<'t> {
     pub(super) names: Names,
     pub(super) default_pools: IndexVec<DeviceId, PoolId>,
     /// Those that are used.
-    pub(super) default_streams: BTreeMap<(DeviceId, &'static str), StreamId>,
+    pub(super) default_streams: BTreeMap<(DeviceId, &'static str, HostId), StreamId>,
     pub(super) kernels: Vec<Kernel>,
     pub(super) buffers: Vec<BufferName>,
     pub(super) signals: Vec<Signal>,
-    pub(super) loops: Vec<Loop>,
+    pub(super) collectives: Vec<Collective>,
+    /// The blocks around, from the outermost.
+    pub(super) blocks: Vec<Around>,
+    /// The threads around, from the outermost.
+    pub(super) within: Vec<Within>,
     /// How often the innermost body is entered.
     turns: u64,
     executed: u64,
@@ -119,6 +145,9 @@ impl<'t> Checker<'t> {
             streams: IndexVec::new(),
             events: 0,
             signals: 0,
+            hosts: 1,
+            barriers: IndexVec::new(),
+            collectives: IndexVec::new(),
             rules,
             host: HostCosts { submit: profile.submit, call: profile.call },
         };
@@ -130,13 +159,15 @@ impl<'t> Checker<'t> {
             table: NameTable::new(file, text),
             title: None,
             setup,
-            names: Names::default(),
+            names: Names { hosts: index_vec!["main".to_owned()], ..Names::default() },
             default_pools: IndexVec::new(),
             default_streams: BTreeMap::new(),
             kernels: Vec::new(),
             buffers: Vec::new(),
             signals: Vec::new(),
-            loops: Vec::new(),
+            collectives: Vec::new(),
+            blocks: Vec::new(),
+            within: Vec::new(),
             turns: 1,
             executed: 0,
             code: Vec::new(),
@@ -152,7 +183,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    fn items(&mut self, items: &[Item]) {
+    pub(super) fn items(&mut self, items: &[Item]) {
         for item in items {
             if self.has_enough_mistakes() {
                 return;
@@ -161,7 +192,7 @@ impl<'t> Checker<'t> {
                 Content::Statement(statement) => self.statement(item.span, statement),
                 // The body of a block that could not be read is read nevertheless: its mistakes are its own.
                 Content::Broken(Some(body)) => {
-                    self.enter(None);
+                    self.enter(Block::Broken);
                     self.items(&body.items);
                     self.leave();
                 }
@@ -171,7 +202,7 @@ impl<'t> Checker<'t> {
     }
 
     fn statement(&mut self, span: Span, statement: &ast::Statement) {
-        if !self.loops.is_empty() && self.is_misplaced(span, statement) {
+        if !self.blocks.is_empty() && self.is_misplaced(span, statement) {
             return;
         }
         match statement {
@@ -181,8 +212,12 @@ impl<'t> Checker<'t> {
             ast::Statement::Streams(streams) => self.declare_streams(streams),
             ast::Statement::Events(events) => self.declare_events(events),
             ast::Statement::Kernel(kernel) => self.declare_kernel(kernel),
+            ast::Statement::Collective(collective) => self.declare_collective(collective),
+            ast::Statement::HostBuffers(declared) => self.declare_host_buffers(declared),
+            ast::Statement::View(view) => self.view(span, view),
             ast::Statement::Let(value) => self.declare_value(span, value),
             ast::Statement::Repeat(repeat) => self.repeat(span, repeat),
+            ast::Statement::Thread(thread) => self.thread(span, thread),
             ast::Statement::Call(call) => self.call(span, call),
             ast::Statement::Expect(expect) => self.expect(span, expect),
             ast::Statement::Snapshot(name) => self.snapshot(span, name.as_ref()),
@@ -190,21 +225,30 @@ impl<'t> Checker<'t> {
     }
 
     fn is_misplaced(&mut self, span: Span, statement: &ast::Statement) -> bool {
-        use ast::Statement::{Device, Events, Kernel, Pool, Scenario, Streams};
-        let declares =
-            matches!(statement, Scenario(_) | Device(_) | Pool(_) | Streams(_) | Events(_) | Kernel(_));
+        use ast::Statement::{Collective, Device, Events, HostBuffers, Kernel, Pool, Scenario, Streams};
+        let declares = matches!(
+            statement,
+            Scenario(_)
+                | Device(_)
+                | Pool(_)
+                | Streams(_)
+                | Events(_)
+                | Kernel(_)
+                | Collective(_)
+                | HostBuffers(_)
+        );
         // The block around may be one that only its mistake makes look like a loop.
-        let is_certain = self.loops.iter().all(|around| around.start.is_some());
+        let is_certain = self.blocks.iter().all(|around| around.block != Block::Broken);
         if declares && is_certain {
             let diagnostic = Diagnostic::error(
                 codes::MISPLACED_DECLARATION,
-                "a declaration cannot stand in a loop",
+                "a declaration cannot stand in a block",
                 span,
                 "",
             );
             self.tell(
                 diagnostic
-                    .help("declare it before the loop; an array such as `stream s[4]` declares several"),
+                    .help("declare it before the block; an array such as `stream s[4]` declares several"),
             );
         }
         declares && is_certain
@@ -225,7 +269,7 @@ impl<'t> Checker<'t> {
             from <= to
         });
         let Some((from, to)) = bounds else {
-            self.enter(None);
+            self.enter(Block::Broken);
             self.bind(&repeat.variable, Kind::Value, None);
             self.items(&repeat.body.items);
             return self.leave();
@@ -234,8 +278,8 @@ impl<'t> Checker<'t> {
         let start = self.code.len();
         self.count_turns(span, to - from);
         self.code.push(Instruction::Repeat { register, from, to, end: 0 });
-        self.enter(Some(start));
-        let depth = self.loops.len() - 1;
+        self.enter(Block::Loop(start));
+        let depth = self.blocks.len() - 1;
         let last = to.saturating_sub(1).max(from);
         let bounds = Bounds { low: i128::from(from), high: i128::from(last), loops: 1 << depth };
         let variable =
@@ -251,14 +295,18 @@ impl<'t> Checker<'t> {
         self.leave();
     }
 
-    fn enter(&mut self, start: Option<usize>) {
-        self.loops.push(Loop { start, chooses_buffers: false, names: Vec::new() });
+    pub(super) fn enter(&mut self, block: Block) {
+        self.blocks.push(Around { block, chooses_buffers: false, names: Vec::new() });
     }
 
-    fn leave(&mut self) {
-        let Some(ended) = self.loops.pop() else { return };
+    pub(super) fn leave(&mut self) {
+        let Some(ended) = self.blocks.pop() else { return };
         ended.names.iter().for_each(|name| self.table.unbind(name));
-        self.choosing.extend(ended.start.filter(|_| ended.chooses_buffers));
+        if let Block::Loop(start) = ended.block
+            && ended.chooses_buffers
+        {
+            self.choosing.push(start);
+        }
     }
 
     /// The turns of a loop count too, so that empty loops end as well.
@@ -286,6 +334,7 @@ impl<'t> Checker<'t> {
         if self.executed <= RUN_STATEMENTS_MAX && !self.has_enough_mistakes() {
             lifetimes::check(&mut self, &bases);
         }
+        let host_buffers = self.host_buffers(&bases);
         self.setup.events = self.names.events.len();
         self.setup.signals = self.names.signals.len();
         let program = Program {
@@ -296,6 +345,7 @@ impl<'t> Checker<'t> {
             registers: self.registers as usize,
             length: self.executed,
             statements: self.statements,
+            host_buffers,
             expects: self.expects,
             snapshots: self.snapshots,
         };
@@ -325,13 +375,23 @@ impl<'t> Checker<'t> {
             }
         }
         for instruction in &mut self.code {
-            if let Instruction::Call { action, .. } = instruction {
-                action.for_each_buffer(|buffer| {
-                    buffer.base = crate::base::BufferId::from_usize(bases[buffer.base.index()]);
-                });
-            }
+            instruction.for_each_buffer(|buffer| {
+                buffer.base = BufferId::from_usize(bases[buffer.base.index()]);
+            });
         }
         bases
+    }
+
+    /// The buffers of the host, by the ids that their names got.
+    fn host_buffers(&self, bases: &[usize]) -> IndexVec<HostBufferId, HostBuffer> {
+        let ids =
+            self.buffers.iter().zip(bases).filter_map(|(buffer, base)| Some((buffer.host?, buffer, base)));
+        let ids = ids.flat_map(|(host, buffer, base)| {
+            let pinned = host.kind == super::held::Kind::Pinned;
+            let name = move |index: u64| BufferId::from_usize(base + index as usize);
+            (0..=buffer.last).map(move |index| HostBuffer { name: name(index), size: host.size, pinned })
+        });
+        ids.collect()
     }
 
     // ---- What all parts use
@@ -382,7 +442,7 @@ impl<'t> Checker<'t> {
             });
             return false;
         }
-        if let Some(block) = self.loops.last_mut().filter(|_| kind == Kind::Value) {
+        if let Some(block) = self.blocks.last_mut().filter(|_| kind == Kind::Value) {
             block.names.push(name.text.clone());
         }
         true
@@ -422,7 +482,7 @@ impl<'t> Checker<'t> {
         if let Some(span) = declared {
             diagnostic = diagnostic.also(span, format!("declared as {} here", kind.with_article()));
         }
-        self.tell(diagnostic);
+        self.tell(advice(kind, diagnostic));
     }
 
     fn unknown(&mut self, name: &ast::Name, wanted: &[Kind]) {
@@ -432,25 +492,7 @@ impl<'t> Checker<'t> {
         let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, message, name.span, label);
         let diagnostic = match self.table.nearest(&name.text, wanted) {
             Some(meant) => diagnostic.fix(format!("did you mean `{meant}`?"), name.span, meant),
-            None => diagnostic.help(match wanted {
-                [Kind::Device] => format!("declare it in a line before: `device {}`", name.text),
-                [Kind::Pool] => format!("declare it in a line before: `pool {}`", name.text),
-                [Kind::Stream] => format!("declare it in a line before: `stream {}`", name.text),
-                [Kind::Event] => format!("declare it in a line before: `event {}`", name.text),
-                [Kind::Value] => format!("declare it in a line before: `let {} = ..`", name.text),
-                [Kind::Kernel] if name.text.starts_with("cuda") => {
-                    "operations are `alloc`, `free`, `record`, `wait` and kernels that a line declares"
-                        .to_owned()
-                }
-                [Kind::Kernel] => {
-                    format!("declare it in a line before: `kernel {}(x: write) takes 10us`", name.text)
-                }
-                [Kind::Buffer] => {
-                    format!("its name comes with its allocation: `S: {} = alloc 1MiB`", name.text)
-                }
-                [Kind::Label] => format!("give it to an operation: `S: K(x) as {}`", name.text),
-                _ => "declare it in a line before".to_owned(),
-            }),
+            None => diagnostic.help(declaration(wanted, &name.text)),
         };
         self.tell(diagnostic);
     }
@@ -479,23 +521,38 @@ impl<'t> Checker<'t> {
     }
 
     /// The buffer that a path names. It may be allocated anywhere in the text; its life is checked afterwards.
-    pub(super) fn buffer(&mut self, path: &ast::Path) -> Option<Chosen<crate::base::BufferId>> {
+    pub(super) fn buffer(&mut self, path: &ast::Path) -> Option<Chosen<BufferId>> {
+        self.named_buffer(path, &[Kind::Buffer])
+    }
+
+    /// The same for a name of one of these kinds of memory.
+    pub(super) fn named_buffer(&mut self, path: &ast::Path, kinds: &[Kind]) -> Option<Chosen<BufferId>> {
         self.mentions.push(path.span);
         let segment = self.only_segment(path, Kind::Buffer)?;
         let name = &segment.name;
-        let is_allocated = matches!(self.table.missing(&name.text), Missing::Later(Kind::Buffer, _));
-        if self.table.get(&name.text).is_none() && is_allocated {
-            self.new_buffer(segment);
+        let later = match self.table.missing(&name.text) {
+            Missing::Later(kind @ (Kind::Buffer | Kind::View), _) if kinds.contains(&kind) => Some(kind),
+            _ => None,
+        };
+        if let Some(kind) = later.filter(|_| self.table.get(&name.text).is_none()) {
+            self.new_buffer(segment, kind);
         }
-        let Meaning::Buffer(at) = self.resolve(name, &[Kind::Buffer])? else { return None };
+        let Meaning::Buffer(at) = self.resolve(name, kinds)? else { return None };
         self.index_of_buffer(at, segment)
     }
 
-    /// Makes a name that of a buffer; tells it if it is taken.
-    pub(super) fn new_buffer(&mut self, segment: &Segment) -> bool {
+    /// The buffer that was named last is written so.
+    pub(super) fn mention_as(&mut self, span: Span) {
+        if let Some(last) = self.mentions.last_mut() {
+            *last = span;
+        }
+    }
+
+    /// Makes a name that of memory; tells it if it is taken.
+    pub(super) fn new_buffer(&mut self, segment: &Segment, kind: Kind) -> bool {
         let name = &segment.name;
         let at = self.buffers.len();
-        let is_new = self.bind(name, Kind::Buffer, Some(Meaning::Buffer(at)));
+        let is_new = self.bind(name, kind, Some(Meaning::Buffer(at)));
         if is_new {
             self.buffers.push(BufferName {
                 name: name.text.clone(),
@@ -503,6 +560,7 @@ impl<'t> Checker<'t> {
                 indexed: segment.index.is_some(),
                 last: 0,
                 uncertain: self.table.is_touched(&name.text),
+                host: None,
             });
         }
         is_new

@@ -9,6 +9,8 @@ pub(super) const USED_BEFORE_DECLARATION: Code = Code("used_before_declaration")
 pub(super) const USED_BEFORE_ALLOCATION: Code = Code("used_before_allocation");
 pub(super) const STILL_LIVE: Code = Code("still_live");
 pub(super) const WRONG_ARGUMENT_COUNT: Code = Code("wrong_argument_count");
+pub(super) const WRONG_PART_COUNT: Code = Code("wrong_part_count");
+pub(super) const ALLOCATED_BY_TWO_THREADS: Code = Code("allocated_by_two_threads");
 pub(super) const WRONG_UNIT: Code = Code("wrong_unit");
 pub(super) const UNKNOWN_ATTRIBUTE: Code = Code("unknown_attribute");
 pub(super) const UNKNOWN_POLICY: Code = Code("unknown_policy");
@@ -27,6 +29,11 @@ pub(super) const DEVICE_NEEDED: Code = Code("device_needed");
 pub(super) const MISPLACED_DECLARATION: Code = Code("misplaced_declaration");
 pub(super) const RUN_TOO_LONG: Code = Code("run_too_long");
 pub(super) const TOO_MANY_NAMES: Code = Code("too_many_names");
+pub(super) const EMPTY_PART: Code = Code("empty_part");
+pub(super) const PART_OUT_OF_RANGE: Code = Code("part_out_of_range");
+pub(super) const OUT_OF_REACH: Code = Code("out_of_reach");
+pub(super) const SIZE_MISMATCH: Code = Code("size_mismatch");
+pub(super) const OVERLAPPING_COPY: Code = Code("overlapping_copy");
 pub(super) const UNAWAITED_SIGNAL: Code = Code("unawaited_signal");
 
 /// Every code of this part, with what it means.
@@ -41,8 +48,13 @@ pub const TABLE: &[(Code, &str)] = &[
     (USED_BEFORE_ALLOCATION, "A buffer is used where no allocation of that name precedes it."),
     (STILL_LIVE, "A name gets a new allocation while it still stands for a live one."),
     (WRONG_ARGUMENT_COUNT, "A kernel is called with another number of buffers than it has parameters."),
+    (WRONG_PART_COUNT, "A barrier is said to be of another number of threads than elsewhere."),
+    (
+        ALLOCATED_BY_TWO_THREADS,
+        "Two threads give one name an allocation, so that it is not known which one it stands for.",
+    ),
     (WRONG_UNIT, "A value has another unit than is needed, or two units do not go together."),
-    (UNKNOWN_ATTRIBUTE, "A pool has no figure or attribute of that name, or it cannot be set."),
+    (UNKNOWN_ATTRIBUTE, "A pool or a device has no figure of that name, or it cannot be set."),
     (UNKNOWN_POLICY, "There is no reuse policy or class of that name, or it cannot stand there."),
     (UNKNOWN_ERROR, "There is no error of that name."),
     (UNKNOWN_SETTING, "A device or a pool has no setting of that name."),
@@ -59,8 +71,13 @@ pub const TABLE: &[(Code, &str)] = &[
     (INDEX_OUT_OF_RANGE, "An index may be outside of its array."),
     (WRONG_INDEX, "An index is missing, or stands where there is no array."),
     (DEVICE_NEEDED, "There are several devices, and the line does not say which one it is about."),
-    (MISPLACED_DECLARATION, "A declaration stands inside of a loop."),
+    (MISPLACED_DECLARATION, "A declaration stands inside of a block."),
     (RUN_TOO_LONG, "The loops make the run longer than 100,000,000 statements."),
     (TOO_MANY_NAMES, "An array is too large, or there are too many names."),
-    (UNAWAITED_SIGNAL, "A signal is given, and no kernel runs until it (a warning)."),
+    (EMPTY_PART, "A part of a buffer ends where it begins, or before."),
+    (PART_OUT_OF_RANGE, "A part ends beyond the end of its buffer."),
+    (OUT_OF_REACH, "Memory is touched by who cannot reach it, such as device memory by the host."),
+    (SIZE_MISMATCH, "The two sides of a copy have different sizes."),
+    (OVERLAPPING_COPY, "A copy writes bytes that it reads."),
+    (UNAWAITED_SIGNAL, "A signal is given, and nothing waits for it (a warning)."),
 ];

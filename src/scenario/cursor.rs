@@ -1,10 +1,12 @@
-//! A host thread's place in a program: yields its calls one by one, and takes the answers in.
+//! The places of host threads in a program: yields the calls of each one by one, and takes the answers in.
 //!
 //! The engine and the hardware backend walk programs with it. It must not know how a call is carried out.
 
-use super::{Action, Chosen, Formula, Instruction, Operator, Program, Register, SyncTarget};
-use crate::base::{BufferId, Bytes, Idx, Nanos, StmtId, reuse_on_clone};
-use crate::trace::{Call, Failure, Operands, Placement, Reply, Target, Use};
+use super::held::{By, Held, copied};
+use super::{Action, Chosen, Formula, Instruction, Operator, Place, Program, Register, SyncTarget};
+use crate::base::{BufferId, Bytes, HostId, Idx, IndexVec, Nanos, StmtId, reuse_on_clone};
+use crate::trace::{Access, Call, Failure, Operands, Placement, Reply, Target, Use};
+use smallvec::SmallVec;
 use std::fmt;
 
 /// What comes next.
@@ -29,39 +31,109 @@ pub enum Broken {
     Overflow,
     /// A size, a duration or an attribute that is negative or above 2^64-1.
     OutOfRange(i128),
+    /// A buffer that another thread is to allocate, and has not yet.
+    NotAllocated,
+    /// A thread that is started again before it has ended.
+    StillRuns,
+    /// A part that ends where it begins, or before.
+    EmptyPart {
+        /// Its first byte.
+        from: u64,
+        /// The byte after its last one.
+        to: u64,
+    },
+    /// A part that is not within its buffer.
+    Outside {
+        /// Its first byte.
+        from: u64,
+        /// The byte after its last one.
+        to: u64,
+        /// What the buffer has.
+        size: u64,
+    },
+    /// Such memory cannot be reached by who touches it.
+    OutOfReach(&'static str),
+    /// The two sides of a copy have these sizes.
+    Sizes {
+        /// That of what is written.
+        to: u64,
+        /// That of what is read.
+        from: u64,
+    },
+    /// The two sides of a copy have bytes in common.
+    Overlap,
 }
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        match *self {
             Broken::DivisionByZero => write!(f, "division by zero"),
             Broken::Overflow => write!(f, "a value beyond 2^127"),
+            Broken::NotAllocated => write!(f, "another thread has not allocated this buffer yet"),
+            Broken::StillRuns => write!(f, "this thread has been started before and still runs"),
+            Broken::EmptyPart { from, to } => {
+                write!(f, "the part {}..{} has no bytes", Bytes(from), Bytes(to))
+            }
+            Broken::Outside { from, to, size } => {
+                write!(
+                    f,
+                    "the part {}..{} is not within the {} of the buffer",
+                    Bytes(from),
+                    Bytes(to),
+                    Bytes(size)
+                )
+            }
+            Broken::OutOfReach(kind) => write!(f, "this is {kind}, which cannot be reached from here"),
+            Broken::Sizes { to, from } => write!(f, "{} are copied to {}", Bytes(from), Bytes(to)),
+            Broken::Overlap => write!(f, "this copy writes bytes that it reads"),
             Broken::OutOfRange(value) => write!(f, "{value} is not within 0 and 2^64-1"),
         }
     }
 }
 
-/// A host thread's place in its program.
+/// The places of all host threads in their program, and the names that they share.
 #[derive(Debug)]
 pub struct Cursor {
+    threads: IndexVec<HostId, Thread>,
+    buffers: Vec<Bound>,
+}
+
+/// A host thread's place.
+#[derive(Debug)]
+struct Thread {
     next: usize,
     registers: Vec<i128>,
-    /// What each buffer name stands for. `None`: nothing yet, or its allocation failed.
-    buffers: Vec<Option<Placement>>,
     /// Where the answer to the call that was yielded last goes.
     expects: Expects,
+    latest: StmtId,
+    is_running: bool,
+}
+
+/// What a buffer name stands for.
+#[derive(Clone, Debug)]
+enum Bound {
+    /// Nothing yet.
+    Never,
+    /// Nothing, since its allocation failed.
+    Absent,
+    /// Its latest allocation, a part of one, or a buffer of the host.
+    Held(Held),
 }
 
 /// What an answer is for.
 #[derive(Clone, Copy, Debug)]
 enum Expects {
     Nothing,
-    Placement(BufferId),
+    /// Managed memory, or not, gets this name.
+    Placement(BufferId, bool),
     Freed(BufferId),
     Value(Register),
+    /// A thread begins at this instruction.
+    Beginning(HostId, usize),
 }
 
-reuse_on_clone!(Cursor { next, registers, buffers, expects });
+reuse_on_clone!(Thread { next, registers, expects, latest, is_running });
+reuse_on_clone!(Cursor { threads, buffers });
 
 /// Why an action yields no call.
 enum Obstacle {
@@ -76,104 +148,167 @@ impl From<Broken> for Obstacle {
 }
 
 impl Cursor {
-    /// The name that the answer to the latest call will be given to, if that call allocates.
-    pub fn naming(&self) -> Option<BufferId> {
-        match self.expects {
-            Expects::Placement(buffer) => Some(buffer),
-            Expects::Nothing | Expects::Freed(_) | Expects::Value(_) => None,
-        }
-    }
-
     /// At the start of a program.
     pub fn new(program: &Program) -> Self {
-        Self {
+        let thread = |_| Thread {
             next: 0,
             registers: vec![0; program.registers],
-            buffers: vec![None; program.names.buffers.len()],
             expects: Expects::Nothing,
+            latest: StmtId::new(0),
+            is_running: false,
+        };
+        let mut buffers = vec![Bound::Never; program.names.buffers.len()];
+        for (id, host) in program.host_buffers.iter_enumerated() {
+            buffers[host.name.index()] = Bound::Held(Held::host(id, host.size, host.pinned));
+        }
+        Self { threads: (0..program.setup.hosts).map(thread).collect(), buffers }
+    }
+
+    /// The name that the answer to the latest call of a thread will be given to, if that call allocates.
+    pub fn naming(&self, host: HostId) -> Option<BufferId> {
+        match self.threads[host].expects {
+            Expects::Placement(buffer, _) => Some(buffer),
+            _ => None,
         }
     }
 
-    /// Goes on to the next call.
-    pub fn next(&mut self, program: &Program) -> Step {
-        while let Some(instruction) = program.code.get(self.next) {
-            self.next += 1;
+    /// The statement of a thread's latest call.
+    pub fn latest(&self, host: HostId) -> StmtId {
+        self.threads[host].latest
+    }
+
+    /// Goes on to the next call of a thread.
+    pub fn next(&mut self, program: &Program, host: HostId) -> Step {
+        let Self { threads, buffers } = self;
+        let thread = &mut threads[host];
+        while let Some(instruction) = program.code.get(thread.next) {
+            thread.next += 1;
             match instruction {
                 Instruction::Call { stmt, action } => {
-                    self.expects = Expects::Nothing;
-                    return match self.call(action) {
+                    (thread.expects, thread.latest) = (Expects::Nothing, *stmt);
+                    return match thread.call(action, buffers) {
                         Ok(call) => Step::Call(*stmt, call),
                         Err(Obstacle::Absent(buffer)) => Step::Skipped(*stmt, buffer),
-                        Err(Obstacle::Broken(broken)) => self.break_off(program, *stmt, broken),
+                        Err(Obstacle::Broken(broken)) => thread.break_off(program, *stmt, broken),
                     };
                 }
-                Instruction::Let { stmt, register, value } => match self.evaluate(value) {
-                    Ok(value) => self.registers[register.0 as usize] = value,
-                    Err(broken) => return self.break_off(program, *stmt, broken),
+                Instruction::Let { stmt, register, value } => match thread.evaluate(value) {
+                    Ok(value) => thread.registers[register.0 as usize] = value,
+                    Err(broken) => return thread.break_off(program, *stmt, broken),
                 },
+                Instruction::View { stmt, name, of } => {
+                    thread.latest = *stmt;
+                    match thread.view(name, of, buffers) {
+                        Ok(()) => {}
+                        Err(Obstacle::Absent(buffer)) => return Step::Skipped(*stmt, buffer),
+                        Err(Obstacle::Broken(broken)) => return thread.break_off(program, *stmt, broken),
+                    }
+                }
                 Instruction::Repeat { register, from, to, end } => {
-                    self.registers[register.0 as usize] = i128::from(*from);
+                    thread.registers[register.0 as usize] = i128::from(*from);
                     if from >= to {
-                        self.next = end + 1;
+                        thread.next = end + 1;
                     }
                 }
                 Instruction::Again { register, to, start } => {
-                    let value = &mut self.registers[register.0 as usize];
+                    let value = &mut thread.registers[register.0 as usize];
                     *value += 1;
                     if *value < i128::from(*to) {
-                        self.next = start + 1;
+                        thread.next = start + 1;
                     }
+                }
+                Instruction::Spawn { stmt, thread: chosen, end } => {
+                    let begins = thread.next;
+                    (thread.next, thread.latest) = (end + 1, *stmt);
+                    return match thread.chosen(chosen) {
+                        Ok(child) => self.spawn(program, host, *stmt, child, begins),
+                        Err(broken) => thread.break_off(program, *stmt, broken),
+                    };
+                }
+                Instruction::Exit { stmt } => {
+                    (thread.expects, thread.latest) = (Expects::Nothing, *stmt);
+                    (thread.next, thread.is_running) = (program.code.len(), false);
+                    return Step::Call(*stmt, Call::Exit);
                 }
             }
         }
         Step::Done
     }
 
+    fn spawn(&mut self, program: &Program, host: HostId, stmt: StmtId, child: HostId, begins: usize) -> Step {
+        let is_running = self.threads[child].is_running;
+        let thread = &mut self.threads[host];
+        if is_running {
+            return thread.break_off(program, stmt, Broken::StillRuns);
+        }
+        thread.expects = Expects::Beginning(child, begins);
+        Step::Call(stmt, Call::Spawn(child))
+    }
+
+    /// Takes the answer to the call that a thread yielded last.
+    pub fn answer(&mut self, host: HostId, reply: &Result<Reply, Failure>) {
+        let thread = &mut self.threads[host];
+        match (std::mem::replace(&mut thread.expects, Expects::Nothing), reply) {
+            (Expects::Placement(buffer, managed), Ok(Reply::Allocated(decision))) => {
+                self.buffers[buffer.index()] = Bound::Held(Held::placed(decision, managed));
+            }
+            (Expects::Placement(buffer, _), Err(_)) => self.buffers[buffer.index()] = Bound::Absent,
+            (Expects::Freed(buffer), Ok(Reply::Freed(ticket))) => {
+                if let Bound::Held(Held { placement: Some(placement), .. }) =
+                    &mut self.buffers[buffer.index()]
+                {
+                    placement.freed = placement.freed.or(*ticket);
+                }
+            }
+            (Expects::Value(register), Ok(Reply::Value(value))) => {
+                thread.registers[register.0 as usize] = i128::from(*value);
+            }
+            (Expects::Beginning(child, begins), Ok(_)) => {
+                let registers = thread.registers.clone();
+                let child = &mut self.threads[child];
+                (child.next, child.registers, child.is_running) = (begins, registers, true);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Thread {
     fn break_off(&mut self, program: &Program, stmt: StmtId, broken: Broken) -> Step {
         self.next = program.code.len();
         Step::Broken(stmt, broken)
     }
 
-    /// Takes the answer to the call that was yielded last.
-    pub fn answer(&mut self, reply: &Result<Reply, Failure>) {
-        match (self.expects, reply) {
-            (Expects::Placement(buffer), Ok(Reply::Allocated(decision))) => {
-                self.buffers[buffer.index()] = Some(decision.placement());
-            }
-            (Expects::Placement(buffer), Err(_)) => self.buffers[buffer.index()] = None,
-            (Expects::Freed(buffer), Ok(Reply::Freed(ticket))) => {
-                if let Some(placement) = &mut self.buffers[buffer.index()] {
-                    placement.freed = placement.freed.or(*ticket);
-                }
-            }
-            (Expects::Value(register), Ok(Reply::Value(value))) => {
-                self.registers[register.0 as usize] = i128::from(*value);
-            }
-            _ => {}
-        }
-        self.expects = Expects::Nothing;
-    }
-
-    fn call(&mut self, action: &Action) -> Result<Call, Obstacle> {
+    fn call(&mut self, action: &Action, buffers: &[Bound]) -> Result<Call, Obstacle> {
         Ok(match action {
             Action::Alloc { stream, pool, size, buffer } => {
-                self.expects = Expects::Placement(self.chosen(buffer)?);
+                self.expects = Expects::Placement(self.chosen(buffer)?, false);
                 Call::Alloc { stream: self.chosen(stream)?, pool: *pool, size: Bytes(self.natural(size)?) }
             }
             Action::Free { stream, buffer } => {
-                let (name, placement) = self.present(buffer)?;
+                let (name, placement) = self.present(buffer, buffers)?;
                 let alloc = placement.alloc;
                 self.expects = Expects::Freed(name);
                 Call::Free { stream: self.chosen(stream)?, alloc }
             }
+            Action::Malloc { device, size, managed, buffer } => {
+                self.expects = Expects::Placement(self.chosen(buffer)?, *managed);
+                Call::Malloc { device: *device, size: Bytes(self.natural(size)?), managed: *managed }
+            }
+            Action::PlainFree(buffer) => Call::PlainFree { alloc: self.present(buffer, buffers)?.1.alloc },
             Action::Launch { stream, kernel, takes, uses } => {
-                let uses = uses.iter().map(|(buffer, access)| {
-                    let (_, placement) = self.present(buffer)?;
-                    Ok(Use { alloc: placement.alloc, access: *access })
-                });
-                let uses = uses.collect::<Result<_, Obstacle>>()?;
+                let uses = self.uses(uses, buffers)?;
                 Call::Launch { stream: self.chosen(stream)?, kernel: *kernel, takes: *takes, uses }
             }
+            Action::Copy { stream, blocking, takes, to, from } => {
+                let (to, from) = self.sides(to, from, buffers)?;
+                Call::Copy { stream: self.chosen(stream)?, blocking: *blocking, takes: *takes, to, from }
+            }
+            Action::Memset { stream, blocking, takes, at } => {
+                let at = self.touch(at, Access::Write, By::Device, buffers)?;
+                Call::Memset { stream: self.chosen(stream)?, blocking: *blocking, takes: *takes, at }
+            }
+            Action::Touch { at, access } => Call::Touch(self.touch(at, *access, By::Host, buffers)?),
             Action::Record { stream, event } => {
                 Call::Record { stream: self.chosen(stream)?, event: self.chosen(event)? }
             }
@@ -188,39 +323,114 @@ impl Cursor {
             Action::Set { pool, attribute, value } => {
                 Call::Set { pool: *pool, attribute: *attribute, value: self.natural(value)? }
             }
-            Action::Read { pool, figure, register } => {
-                self.expects = Expects::Value(*register);
-                Call::Read { pool: *pool, figure: *figure }
+            Action::Read { reading, register } => self.reads(*register, Call::Read(*reading)),
+            Action::Peek { reading, register } => self.reads(*register, Call::Peek(*reading)),
+            Action::HostFunction { stream, takes, gives } => {
+                Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives }
             }
-            Action::Peek { pool, figure, register } => {
-                self.expects = Expects::Value(*register);
-                Call::Peek { pool: *pool, figure: *figure }
+            Action::Collective { stream, collective, uses } => {
+                let uses = self.uses(uses, buffers)?;
+                Call::Collective { stream: self.chosen(stream)?, collective: *collective, uses }
             }
             Action::Signal(signal) => Call::Signal(*signal),
+            Action::Await(signal) => Call::Await(*signal),
+            Action::Join(thread) => Call::Join(self.chosen(thread)?),
+            Action::Barrier(barrier) => Call::Barrier(*barrier),
             Action::Compare { expect, left, right } => {
                 let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
                 Call::Expect { expect: *expect, operands: Operands::Values { left, right } }
             }
             Action::Relate { expect, subject, object } => {
-                let [subject, object] = [subject, object].map(|buffer| self.placement(buffer));
-                let operands = Operands::Placements { subject: subject?, object: object? };
-                Call::Expect { expect: *expect, operands }
+                Call::Expect { expect: *expect, operands: self.placements(subject, object, buffers)? }
             }
             Action::Snapshot(snapshot) => Call::Snapshot(*snapshot),
         })
+    }
+
+    fn uses(&self, uses: &[(Place, Access)], buffers: &[Bound]) -> Result<SmallVec<[Use; 3]>, Obstacle> {
+        uses.iter().map(|(place, access)| self.touch(place, *access, By::Device, buffers)).collect()
+    }
+
+    /// A call whose answer goes into a register.
+    fn reads(&mut self, register: Register, call: Call) -> Call {
+        self.expects = Expects::Value(register);
+        call
+    }
+
+    /// The two sides of a copy.
+    fn sides(&self, to: &Place, from: &Place, buffers: &[Bound]) -> Result<(Use, Use), Obstacle> {
+        let to = self.touch(to, Access::Write, By::Copy, buffers)?;
+        let from = self.touch(from, Access::Read, By::Copy, buffers)?;
+        copied(&to, &from)?;
+        Ok((to, from))
+    }
+
+    fn touch(&self, place: &Place, access: Access, by: By, buffers: &[Bound]) -> Result<Use, Obstacle> {
+        let (_, held) = self.held(&place.buffer, buffers)?;
+        Ok(held.touch(self.part(place)?, access, by)?)
+    }
+
+    fn part(&self, place: &Place) -> Result<Option<(u64, u64)>, Broken> {
+        let Some((from, to)) = &place.part else { return Ok(None) };
+        Ok(Some((self.natural(from)?, self.natural(to)?)))
+    }
+
+    fn view(&self, name: &Chosen<BufferId>, of: &Place, buffers: &mut [Bound]) -> Result<(), Obstacle> {
+        let name = self.chosen(name)?;
+        let part = self.part(of)?;
+        let view = self.held(&of.buffer, buffers).and_then(|(_, held)| Ok(held.view(part)?));
+        buffers[name.index()] = match &view {
+            Ok(view) => Bound::Held(view.clone()),
+            Err(_) => Bound::Absent,
+        };
+        view.map(drop)
     }
 
     fn target(&self, target: &SyncTarget) -> Result<Target, Broken> {
         target.resolve(|stream| self.chosen(stream), |event| self.chosen(event))
     }
 
-    fn placement(&self, buffer: &Chosen<BufferId>) -> Result<Option<Box<Placement>>, Broken> {
-        Ok(self.buffers[self.chosen(buffer)?.index()].clone().map(Box::new))
+    fn placements(
+        &self,
+        subject: &Chosen<BufferId>,
+        object: &Chosen<BufferId>,
+        buffers: &[Bound],
+    ) -> Result<Operands, Broken> {
+        let [subject, object] = [subject, object].map(|buffer| self.placement(buffer, buffers));
+        Ok(Operands::Placements { subject: subject?, object: object? })
     }
 
-    fn present(&self, buffer: &Chosen<BufferId>) -> Result<(BufferId, &Placement), Obstacle> {
+    fn placement(
+        &self,
+        buffer: &Chosen<BufferId>,
+        buffers: &[Bound],
+    ) -> Result<Option<Box<Placement>>, Broken> {
+        Ok(match &buffers[self.chosen(buffer)?.index()] {
+            Bound::Held(held) => held.placement.clone().map(Box::new),
+            Bound::Absent | Bound::Never => None,
+        })
+    }
+
+    fn present<'b>(
+        &self,
+        buffer: &Chosen<BufferId>,
+        buffers: &'b [Bound],
+    ) -> Result<(BufferId, &'b Placement), Obstacle> {
+        let (name, held) = self.held(buffer, buffers)?;
+        held.placement.as_ref().map(|placement| (name, placement)).ok_or(Obstacle::Absent(name))
+    }
+
+    fn held<'b>(
+        &self,
+        buffer: &Chosen<BufferId>,
+        buffers: &'b [Bound],
+    ) -> Result<(BufferId, &'b Held), Obstacle> {
         let name = self.chosen(buffer)?;
-        self.buffers[name.index()].as_ref().map(|placement| (name, placement)).ok_or(Obstacle::Absent(name))
+        match &buffers[name.index()] {
+            Bound::Held(held) => Ok((name, held)),
+            Bound::Absent => Err(Obstacle::Absent(name)),
+            Bound::Never => Err(Obstacle::Broken(Broken::NotAllocated)),
+        }
     }
 
     /// The id that an index chooses; that it is in range was checked with the program.

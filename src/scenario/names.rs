@@ -1,7 +1,10 @@
 //! The names of a scenario: what each stands for, where it was declared, and which ones a broken line may have declared.
 
 use super::Value;
-use crate::base::{DeviceId, EventId, KernelId, PoolId, SignalId, Span, StmtId, StreamId, nearest};
+use crate::base::{
+    BarrierId, CollectiveId, DeviceId, EventId, HostId, KernelId, PoolId, SignalId, Span, StmtId, StreamId,
+    nearest,
+};
 use crate::syntax::ast::{self, CallKind, Content, Item, Operation, Settings, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +22,12 @@ pub(super) enum Kind {
     Signal,
     Value,
     Buffer,
+    View,
+    HostBuffer,
     Label,
+    Thread,
+    Barrier,
+    Collective,
 }
 
 impl Kind {
@@ -33,9 +41,33 @@ impl Kind {
             Kind::Signal => "a signal",
             Kind::Value => "a value",
             Kind::Buffer => "a buffer",
+            Kind::View => "a view",
+            Kind::HostBuffer => "a buffer of the host",
             Kind::Label => "a label",
+            Kind::Thread => "a thread",
+            Kind::Barrier => "a barrier",
+            Kind::Collective => "a collective",
         }
     }
+}
+
+/// How a name of the first of some kinds is declared, as advice.
+pub(super) fn declaration(wanted: &[Kind], name: &str) -> String {
+    let line = match wanted {
+        [Kind::Device] => format!("device {name}"),
+        [Kind::Pool] => format!("pool {name}"),
+        [Kind::Stream] => format!("stream {name}"),
+        [Kind::Event] => format!("event {name}"),
+        [Kind::Value] => format!("let {name} = .."),
+        [Kind::Kernel, ..] if name.starts_with("cuda") => {
+            return "functions of CUDA have names of their own here, such as `S: free x`".to_owned();
+        }
+        [Kind::Kernel, ..] => format!("kernel {name}(x: write) takes 10us"),
+        [Kind::Buffer] => return format!("its name comes with its allocation: `S: {name} = alloc 1MiB`"),
+        [Kind::Label] => return format!("give it to an operation: `S: K(x) as {name}`"),
+        _ => return "declare it in a line before".to_owned(),
+    };
+    format!("declare it in a line before: `{line}`")
 }
 
 /// What a name stands for.
@@ -48,6 +80,9 @@ pub(super) enum Meaning {
     Kernel(KernelId),
     Signal(SignalId),
     Label(StmtId),
+    Thread(Row<HostId>),
+    Barrier(BarrierId),
+    Collective(CollectiveId),
     Value(Value),
     /// Its place in the list of buffer names.
     Buffer(usize),
@@ -143,11 +178,22 @@ impl NameTable {
             Statement::Events(names) => {
                 names.iter().for_each(|declared| self.declares(Kind::Event, &declared.name));
             }
+            Statement::HostBuffers(declared) => {
+                declared.names.iter().for_each(|one| self.declares(Kind::HostBuffer, &one.name));
+            }
+            Statement::View(view) => self.declares(Kind::View, &view.name.segments[0].name),
             Statement::Kernel(kernel) => self.declares(Kind::Kernel, &kernel.name),
+            Statement::Collective(collective) => self.declares(Kind::Collective, &collective.name),
             Statement::Let(value) => self.declares(Kind::Value, &value.name),
             Statement::Repeat(repeat) => self.survey(&repeat.body.items, text),
+            Statement::Thread(thread) => {
+                self.declares(Kind::Thread, &thread.name.name);
+                self.survey(&thread.body.items, text);
+            }
             Statement::Call(call) => {
-                if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. } = &call.kind {
+                if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. }
+                | CallKind::Malloc(ast::Malloc { buffer, .. }) = &call.kind
+                {
                     self.declares(Kind::Buffer, &buffer.segments[0].name);
                 }
             }
@@ -167,9 +213,26 @@ impl NameTable {
 
     /// Names that a line may have declared, had it been right: those after a declaring word, before `=`, after `until`.
     fn survey_broken(&mut self, line: &str) {
-        const DECLARING: [&str; 8] =
-            ["device", "pool", "stream", "event", "kernel", "let", "repeat", "signal"];
-        const OTHER: [&str; 8] = ["scenario", "sync", "sleep", "trim", "set", "reset", "expect", "snapshot"];
+        const DECLARING: [&str; 14] = [
+            "device",
+            "pool",
+            "stream",
+            "event",
+            "host_buffer",
+            "view",
+            "kernel",
+            "collective",
+            "let",
+            "repeat",
+            "thread",
+            "signal",
+            "await",
+            "barrier",
+        ];
+        const OTHER: [&str; 14] = [
+            "scenario", "sync", "sleep", "trim", "set", "reset", "join", "free", "copy", "memset", "read",
+            "write", "expect", "snapshot",
+        ];
         self.has_broken_lines = true;
         let words: Vec<&str> = line
             .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')

@@ -2,6 +2,10 @@
 //!
 //! It knows words and shapes; what a name refers to, and whether it exists, is not its business.
 
+mod memory;
+
+pub use memory::*;
+
 use crate::base::{Bytes, Nanos, Span};
 
 /// A whole text.
@@ -86,10 +90,18 @@ pub enum Statement {
     Events(Vec<Declared>),
     /// `kernel fill(out: write) takes 10us`
     Kernel(Kernel),
+    /// `collective c(x: read_write) of 2 takes 50us`
+    Collective(Collective),
+    /// `host_buffer h, g[2] 64MiB pinned`
+    HostBuffers(HostBuffers),
+    /// `view a = slab[0..1MiB]`
+    View(View),
     /// `let n = 4`
     Let(Let),
     /// `repeat i in 0..10 { .. }`
     Repeat(Repeat),
+    /// `thread t { .. }`
+    Thread(Thread),
     /// A call.
     Call(Box<Call>),
     /// `expect ..`
@@ -255,6 +267,28 @@ pub struct Let {
     pub value: Expression,
 }
 
+/// A collective.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collective {
+    /// Its name.
+    pub name: Name,
+    /// What each part touches; `None`: whatever it is called with, to read and to write.
+    pub parameters: Option<Vec<Parameter>>,
+    /// How many parts it has.
+    pub parts: Expression,
+    /// How long they run.
+    pub takes: Law,
+}
+
+/// A host thread, which starts where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thread {
+    /// Its name.
+    pub name: Segment,
+    /// What it does.
+    pub body: Body,
+}
+
 /// A loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeat {
@@ -324,6 +358,32 @@ pub enum CallKind {
     Reset(Path),
     /// `signal go`
     Signal(Name),
+    /// `x = malloc 4KiB managed on gpu1`
+    Malloc(Malloc),
+    /// `free x`, by the host
+    Free(Path),
+    /// `copy h from x`, by the host
+    Copy(Copy),
+    /// `memset x`, by the host
+    Memset(Memset),
+    /// `read h`, `write h`
+    Touch {
+        /// What the host touches.
+        at: Place,
+        /// How.
+        access: Access,
+    },
+    /// `await go`
+    Await(Name),
+    /// `join t`
+    Join(Path),
+    /// `barrier b of 2`
+    Barrier {
+        /// Its name.
+        name: Name,
+        /// How many threads come to it.
+        of: Expression,
+    },
 }
 
 /// An operation of a stream.
@@ -344,12 +404,23 @@ pub enum Operation {
     Record(Path),
     /// `wait e`
     Wait(Path),
+    /// `host takes 5us`, `host await go`, `host signal done`
+    Host {
+        /// How long the function runs, if it takes time.
+        takes: Option<Takes>,
+        /// The signal that it gives.
+        gives: Option<Name>,
+    },
+    /// `copy h from x`
+    Copy(Copy),
+    /// `memset x`
+    Memset(Memset),
     /// `fill(x, y)`
     Launch {
-        /// The kernel.
+        /// The kernel, or the collective.
         kernel: Name,
-        /// The buffers.
-        arguments: Vec<Path>,
+        /// The buffers, or parts of them.
+        arguments: Vec<Place>,
         /// The place of the arguments, with their parentheses.
         parentheses: Span,
         /// A duration for this launch alone.

@@ -385,7 +385,7 @@ fn no_operation(word: Word<'_>) -> Diagnostic {
         codes::UNEXPECTED,
         format!("`{}` is no operation", word.text),
         word.span,
-        "expected `NAME = alloc ..`, `free`, `record`, `wait` or a call such as `fill(x)`",
+        "expected `NAME = alloc ..`, `free`, `record`, `wait`, `copy`, `memset`, `host` or a call such as `fill(x)`",
     );
     match said_here(word.text) {
         Some(usage) => diagnostic.help(format!("write `{usage}`")),
@@ -457,7 +457,7 @@ fn describe(rule: Rule) -> Option<String> {
     }
     let words = match rule {
         Rule::EOI => "the end of the line",
-        Rule::name | Rule::word | Rule::segment | Rule::path | Rule::declared => "a name",
+        Rule::name | Rule::word | Rule::segment | Rule::path | Rule::place | Rule::declared => "a name",
         Rule::quoted => "a text in quotes",
         Rule::setting => "a setting such as `memory = 80GiB`",
         Rule::list => "a list such as `[follow_event, internal]`",
@@ -478,7 +478,8 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::close => "`}`",
         Rule::left => "`(`",
         Rule::right => "`)`",
-        Rule::left_bracket => "`[`",
+        Rule::host_kind => "`pinned`, `pageable`",
+        Rule::part | Rule::left_bracket => "`[`",
         Rule::right_bracket => "`]`",
         Rule::comma => "`,`",
         Rule::colon => "`:`",

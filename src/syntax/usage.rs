@@ -9,9 +9,13 @@ pub(super) const STATEMENTS: &[(&str, &str)] = &[
     ("pool", "pool NAME on DEVICE { release_threshold = max }"),
     ("stream", "stream NAME, NAME[4]"),
     ("event", "event NAME, NAME[4]"),
+    ("host_buffer", "host_buffer NAME 1MiB pinned"),
+    ("view", "view NAME = BUFFER[0..4KiB]"),
     ("kernel", "kernel NAME(x: read, y: write) takes 10us"),
+    ("collective", "collective NAME of 2 takes 50us"),
     ("let", "let NAME = VALUE"),
     ("repeat", "repeat i in 0..10 {"),
+    ("thread", "thread NAME {"),
     ("sync", "sync STREAM"),
     ("query", "query STREAM"),
     ("poll", "poll STREAM until done"),
@@ -20,6 +24,14 @@ pub(super) const STATEMENTS: &[(&str, &str)] = &[
     ("set", "set POOL.ATTRIBUTE = VALUE"),
     ("reset", "reset POOL.used_high"),
     ("signal", "signal NAME"),
+    ("await", "await SIGNAL"),
+    ("join", "join THREAD"),
+    ("barrier", "barrier NAME of 2"),
+    ("free", "free NAME"),
+    ("copy", "copy TARGET from SOURCE"),
+    ("memset", "memset BUFFER"),
+    ("read", "read BUFFER"),
+    ("write", "write BUFFER"),
     ("expect", "expect POOL.used == 64MiB"),
     ("snapshot", "snapshot \"NAME\""),
 ];
@@ -30,6 +42,9 @@ pub(super) const OPERATIONS: &[(&str, &str)] = &[
     ("free", "STREAM: free NAME"),
     ("record", "STREAM: record EVENT"),
     ("wait", "STREAM: wait EVENT"),
+    ("copy", "STREAM: copy TARGET from SOURCE"),
+    ("memset", "STREAM: memset BUFFER"),
+    ("host", "STREAM: host await SIGNAL"),
 ];
 
 const LAUNCH: &str = "STREAM: KERNEL(BUFFER)";
@@ -37,8 +52,13 @@ const LAUNCH: &str = "STREAM: KERNEL(BUFFER)";
 /// Words that people bring along, in small letters, without `_` and without `cuda` before them. Behind them stands the word
 /// of this language that means it, or a line with it.
 const FOREIGN: &[(&[&str], &str)] = &[
-    (&["mallocasync", "mallocfrompoolasync", "malloc", "allocasync", "allocate", "new", "buffer"], "alloc"),
+    (&["mallocasync", "mallocfrompoolasync", "allocasync", "allocate", "new", "buffer"], "alloc"),
     (&["freeasync", "dealloc", "deallocate", "delete", "drop"], "free"),
+    (&["malloc", "mallocmanaged"], "NAME = malloc SIZE"),
+    (&["memcpyasync", "memcpy"], "copy"),
+    (&["memsetasync"], "memset"),
+    (&["mallochost", "hostalloc"], "host_buffer"),
+    (&["launchhostfunc"], "host"),
     (&["eventrecord", "recordevent"], "record"),
     (&["streamwaitevent", "waitevent", "eventwait", "streamwait"], "wait"),
     (&["streamsynchronize", "streamsync", "syncstream", "synchronize", "synchronise"], "sync"),
@@ -62,7 +82,7 @@ const FOREIGN: &[(&[&str], &str)] = &[
 
 /// A line with a word of the language that begins a statement or an operation.
 pub(super) fn usage(word: &str) -> Option<&'static str> {
-    let known = STATEMENTS.iter().chain(OPERATIONS).find(|(known, _)| *known == word);
+    let known = OPERATIONS.iter().chain(STATEMENTS).find(|(known, _)| *known == word);
     known.map(|(_, usage)| *usage)
 }
 

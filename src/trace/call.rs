@@ -1,8 +1,9 @@
 //! The calls of a host thread, and their answers.
 
-use super::{AllocId, Decision, Placement, Ticket};
+use super::{AllocId, Decision, Placement, Reading, Ticket, Use};
 use crate::base::{
-    Bytes, DeviceId, EventId, ExpectId, KernelId, Nanos, PoolId, SignalId, SnapshotId, StreamId,
+    BarrierId, Bytes, CollectiveId, DeviceId, EventId, ExpectId, HostId, KernelId, Nanos, PoolId, SignalId,
+    SnapshotId, StreamId,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -26,6 +27,20 @@ pub enum Call {
         /// What is freed.
         alloc: AllocId,
     },
+    /// `cudaMalloc`, `cudaMallocManaged`: memory outside of pools.
+    Malloc {
+        /// The device whose memory it is.
+        device: DeviceId,
+        /// The size asked for.
+        size: Bytes,
+        /// Whether it moves between host and devices, and so takes no memory of a device for good.
+        managed: bool,
+    },
+    /// `cudaFree`. Memory of a pool is taken as complete without a look at any stream (CUDA Programming Guide 4.3.2.2).
+    PlainFree {
+        /// What is freed.
+        alloc: AllocId,
+    },
     /// A kernel launch.
     Launch {
         /// The stream it runs in.
@@ -37,6 +52,32 @@ pub enum Call {
         /// The memory it touches.
         uses: SmallVec<[Use; 3]>,
     },
+    /// `cudaMemcpyAsync`, `cudaMemcpy`, and those between devices.
+    Copy {
+        /// The stream it runs in.
+        stream: StreamId,
+        /// Whether it is `cudaMemcpy`, which runs in the legacy default stream.
+        blocking: bool,
+        /// How long it runs.
+        takes: Law,
+        /// What it writes.
+        to: Use,
+        /// What it reads.
+        from: Use,
+    },
+    /// `cudaMemsetAsync`, `cudaMemset`.
+    Memset {
+        /// The stream it runs in.
+        stream: StreamId,
+        /// Whether it is `cudaMemset`, which runs in the legacy default stream.
+        blocking: bool,
+        /// How long it runs.
+        takes: Law,
+        /// What it writes.
+        at: Use,
+    },
+    /// The host itself reads or writes memory that it reaches. It takes no time.
+    Touch(Use),
     /// `cudaEventRecord`.
     Record {
         /// The stream whose content is captured.
@@ -76,23 +117,41 @@ pub enum Call {
         /// Its new value: bytes, or 0 and 1 for a reuse policy.
         value: u64,
     },
-    /// `cudaMemPoolGetAttribute`, and the figures that only a simulation can give.
-    Read {
-        /// Which pool.
-        pool: PoolId,
-        /// What to read.
-        figure: Figure,
-    },
+    /// `cudaMemPoolGetAttribute`, `cudaMemGetInfo`, and the figures that only a simulation can give.
+    Read(Reading),
     /// The same for an expectation: it costs the host nothing and no sink is told, so that a run does not depend on what is
     /// expected of it.
-    Peek {
-        /// Which pool.
-        pool: PoolId,
-        /// What to read.
-        figure: Figure,
+    Peek(Reading),
+    /// `cudaLaunchHostFunc`: a function that the host runs in the order of the stream.
+    HostFunction {
+        /// The stream whose order it keeps.
+        stream: StreamId,
+        /// How long it runs, or until which signal.
+        takes: Takes,
+        /// The signal that it gives when it returns.
+        gives: Option<SignalId>,
     },
-    /// The host ends the kernels that run until this signal; a signal stays given.
+    /// A part of a collective: it starts when every part of its round is at the head of its stream.
+    Collective {
+        /// The stream it runs in.
+        stream: StreamId,
+        /// Which collective.
+        collective: CollectiveId,
+        /// The memory it touches.
+        uses: SmallVec<[Use; 3]>,
+    },
+    /// Whatever waits for this signal goes on; a signal stays given.
     Signal(SignalId),
+    /// Waits until a signal is given.
+    Await(SignalId),
+    /// Starts a host thread. What this one has seen, that one has seen too.
+    Spawn(HostId),
+    /// The thread ends with this call.
+    Exit,
+    /// Waits until a host thread has ended.
+    Join(HostId),
+    /// Waits until as many threads as the barrier counts have come to it.
+    Barrier(BarrierId),
     /// An expectation about the state at this point. The engine passes it on and never reads it.
     Expect {
         /// Which expectation.
@@ -102,6 +161,26 @@ pub enum Call {
     },
     /// The state of all pools at this point is to be recorded.
     Snapshot(SnapshotId),
+}
+
+impl Call {
+    /// Whether it only looks at the run: it costs the host nothing and changes nothing.
+    pub const fn only_looks(&self) -> bool {
+        matches!(self, Call::Expect { .. } | Call::Peek(_) | Call::Snapshot(_))
+    }
+
+    /// Whether the host may be held up in this call.
+    pub const fn can_wait(&self) -> bool {
+        matches!(
+            self,
+            Call::Sync(_)
+                | Call::Poll(_)
+                | Call::Sleep(_)
+                | Call::Await(_)
+                | Call::Join(_)
+                | Call::Barrier(_)
+        )
+    }
 }
 
 /// What a synchronise waits for.
@@ -120,7 +199,7 @@ pub enum Target {
 pub enum Takes {
     /// A duration drawn by this law.
     For(Law),
-    /// Until the host gives a signal.
+    /// Until a signal is given.
     Until(SignalId),
 }
 
@@ -143,26 +222,6 @@ pub enum Law {
         /// The standard deviation.
         deviation: Nanos,
     },
-}
-
-/// How an operation touches memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Access {
-    /// It reads.
-    Read,
-    /// It writes.
-    Write,
-    /// It does both.
-    ReadWrite,
-}
-
-/// One buffer that an operation touches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
-    /// The buffer.
-    pub alloc: AllocId,
-    /// How.
-    pub access: Access,
 }
 
 /// The attributes of a pool (`cudaMemPoolAttr`).
@@ -199,11 +258,15 @@ pub enum Figure {
     Cached,
     /// Bytes mapped and not handed out since.
     Unused,
+    /// How often the pool has mapped physical memory: trips to the operating system.
+    Maps,
+    /// How often it has given some back.
+    Unmaps,
 }
 
 impl Figure {
     /// Every figure, in the order of reports.
-    pub const ALL: [Figure; 12] = [
+    pub const ALL: [Figure; 14] = [
         Figure::Attribute(Attribute::FollowEvent),
         Figure::Attribute(Attribute::Opportunistic),
         Figure::Attribute(Attribute::Internal),
@@ -216,6 +279,8 @@ impl Figure {
         Figure::Pending,
         Figure::Cached,
         Figure::Unused,
+        Figure::Maps,
+        Figure::Unmaps,
     ];
 
     /// The word of the language and of every report.
@@ -233,7 +298,14 @@ impl Figure {
             Figure::Pending => "pending",
             Figure::Cached => "cached",
             Figure::Unused => "unused",
+            Figure::Maps => "maps",
+            Figure::Unmaps => "unmaps",
         }
+    }
+
+    /// Whether the figure counts something, rather than bytes.
+    pub const fn is_count(self) -> bool {
+        matches!(self, Figure::Maps | Figure::Unmaps)
     }
 
     /// Whether the figure is a switch (0 or 1) rather than bytes.

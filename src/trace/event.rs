@@ -1,7 +1,12 @@
 //! What happened, one event at a time. Events borrow: who wants to keep one copies what it needs.
 
-use super::{Account, Call, Cut, Decision, Failure, Operands, PoolPicture, PoolState, Refusals, Ticket};
-use crate::base::{BufferId, Bytes, ExpectId, HostId, Nanos, PoolId, SignalId, SnapshotId, StmtId};
+use super::{
+    Account, Call, Cut, Decision, DeviceState, Failure, Operands, PoolPicture, PoolState, Refusals, Ticket,
+};
+use crate::base::{
+    BarrierId, BufferId, Bytes, CollectiveId, DeviceId, ExpectId, HostId, Nanos, PoolId, SignalId,
+    SnapshotId, StmtId,
+};
 
 /// One event of a run.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +80,22 @@ pub enum Kind<'a> {
         /// Its figures.
         state: &'a PoolState,
     },
+    /// Memory outside of pools went back to the device, since the operation that freed it is complete.
+    Returned {
+        /// To this device.
+        device: DeviceId,
+        /// So much.
+        bytes: Bytes,
+        /// The operation.
+        freed: Ticket,
+    },
+    /// The memory of a device after a call about memory outside of pools, or when such a call failed.
+    Device {
+        /// The device.
+        device: DeviceId,
+        /// Where its memory is.
+        state: &'a DeviceState,
+    },
     /// A figure was read.
     Value(u64),
     /// An expectation was reached.
@@ -93,9 +114,8 @@ pub enum Kind<'a> {
     },
     /// The statement was skipped, since the allocation of this buffer had failed.
     Skipped(BufferId),
-    /// Nothing can advance any more. With a host among them, each waits for the next and the last for the first; without one,
-    /// these operations run until signals that nobody is left to give.
-    Deadlock(&'a [Waiter]),
+    /// Nothing can advance any more, although something should.
+    Deadlock(&'a Deadlock),
 }
 
 /// By what an operation waits for one of another stream.
@@ -109,7 +129,17 @@ pub enum Cause {
     Allocator,
 }
 
-/// A member of a wait-for cycle.
+/// Who waits for whom when nothing can advance any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deadlock {
+    /// Each waits for the next one.
+    pub waiters: Vec<Waiter>,
+    /// Whether the last one waits for the first. If not, these are all that wait, and after them what they wait for and
+    /// nobody is left to bring.
+    pub is_cycle: bool,
+}
+
+/// Who or what is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Waiter {
     /// A host thread in a blocking call.
@@ -118,4 +148,8 @@ pub enum Waiter {
     Operation(Ticket),
     /// A signal that was not given.
     Signal(SignalId),
+    /// The parts of a collective that nobody has put into a stream.
+    Parts(CollectiveId),
+    /// The threads that have not come to a barrier.
+    Barrier(BarrierId),
 }

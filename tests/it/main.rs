@@ -26,6 +26,7 @@ mod soup_files;
 mod soup_texts;
 #[cfg(feature = "cli")]
 mod sweep;
+mod threads;
 mod tidy;
 
 /// How many rounds a randomised test makes: a small budget by default, fifty times as many with `MILLPOND_FULL=1`.

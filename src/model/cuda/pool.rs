@@ -18,8 +18,10 @@ pub(super) struct Pool {
     pub(super) reserved: u64,
     reserved_high: u64,
     used_high: u64,
+    maps: u64,
+    unmaps: u64,
     pub(super) tiles: Tiles,
-    /// Blocks exactly as they were freed, by the stream that freed them.
+    /// Blocks exactly as they were freed, by the stream that freed them; last, those that the host freed at once.
     pub(super) blocks: Vec<Shelf>,
     /// The same, observed ones of all streams.
     pub(super) observed_blocks: Shelf,
@@ -65,6 +67,8 @@ reuse_on_clone!(Pool {
     reserved,
     reserved_high,
     used_high,
+    maps,
+    unmaps,
     tiles,
     blocks,
     observed_blocks,
@@ -90,16 +94,18 @@ impl Pool {
             reserved: 0,
             reserved_high: 0,
             used_high: 0,
+            maps: 0,
+            unmaps: 0,
             tiles: Tiles::default(),
-            blocks: (0..streams).map(|_| Shelf::default()).collect(),
+            blocks: (0..=streams).map(|_| Shelf::default()).collect(),
             observed_blocks: Shelf::default(),
             unused: Shelf::default(),
-            by_stream: Runs::new(streams),
+            by_stream: Runs::new(streams + 1),
             observed: Runs::new(1),
             extents: Runs::new(1),
-            pending: vec![Pending { oldest: NONE, newest: NONE }; streams],
+            pending: vec![Pending { oldest: NONE, newest: NONE }; streams + 1],
             settled: None,
-            freed: vec![0; streams],
+            freed: vec![0; streams + 1],
             freeing: Vec::new(),
             digest: 0,
         }
@@ -208,6 +214,20 @@ impl Pool {
         self.tiles[id].state = State::Freed { alloc, at, whole: true, observed: false };
         self.append_pending(id, at);
         self.put(id);
+    }
+
+    /// A live tile is freed by the host, which vouches for everything about it: it is observed from now on.
+    pub(super) fn free_at_once(&mut self, id: TileId, alloc: AllocId) {
+        self.settled = None;
+        self.lift(id);
+        let at = Ticket { stream: StreamId::new(self.blocks.len() - 1), seq: 0 };
+        self.tiles[id].state = State::Freed { alloc, at, whole: true, observed: true };
+        self.put(id);
+    }
+
+    /// Whether no stream freed the tile: the host did, at once.
+    pub(super) fn is_freed_by_host(&self, tile: &Tile) -> bool {
+        matches!(tile.state, State::Freed { at, .. } if at.stream.index() + 1 == self.blocks.len())
     }
 
     fn append_pending(&mut self, id: TileId, at: Ticket) {
@@ -387,6 +407,7 @@ impl Pool {
     /// Newly mapped bytes become an unused tile.
     pub(super) fn map(&mut self, start: u64, size: u64) -> TileId {
         self.settled = None;
+        self.maps += 1;
         self.reserved += size;
         self.reserved_high = self.reserved_high.max(self.reserved);
         self.digest = self.digest.wrapping_add(opening(start));
@@ -402,6 +423,11 @@ impl Pool {
             self.settled = Some(keep);
         }
         is_settled
+    }
+
+    /// Some memory has gone back in one trip.
+    pub(super) fn count_unmap(&mut self) {
+        self.unmaps += 1;
     }
 
     /// Unmaps `from..to`, which only idle tiles cover, the first of them `first` or after it.
@@ -475,6 +501,8 @@ impl Pool {
             reserved_high: Bytes(self.reserved_high),
             used: self.ledger.live,
             used_high: Bytes(self.used_high),
+            maps: self.maps,
+            unmaps: self.unmaps,
             ledger: self.ledger,
             attributes: self.attributes,
         }

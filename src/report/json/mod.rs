@@ -2,22 +2,25 @@
 //!
 //! Sizes are bytes and times are virtual nanoseconds, all as integers. The order of the fields never changes.
 
-use super::Origin;
-use super::document::{Document, Notation};
-use super::names::Book;
-use super::text::Compared;
-use crate::base::{Nanos, StmtId};
+mod calls;
+
+use crate::base::{Nanos, PoolId, StmtId};
 use crate::oracle::{Mismatch, Verdict};
-use crate::scenario::Program;
+use crate::report::Origin;
+use crate::report::document::{Document, Notation};
+use crate::report::names::Book;
+use crate::report::text::Compared;
+use crate::scenario::{Names, Program};
 use crate::trace::{
-    Call, Candidate, Cause, Detail, Event, Figure, Kind, Ledger, Operands, Policy, PoolPicture, PoolState,
-    Refusal, Refusals, Sink, Takes, Target, Ticket, Waiter,
+    Account, Candidate, Cause, Deadlock, Detail, DeviceState, Event, Kind, Ledger, Operands, Policy,
+    PoolPicture, PoolState, Refusal, Refusals, Sink, Ticket, Waiter,
 };
+use calls::{CallLine, call_line};
 use serde::Serialize;
 use std::io::{self, Write};
 
 /// The version of this format. It grows with every change that a reader could notice.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The sink that writes a line an event: JSON lines, or the same as one RON document.
 #[derive(Debug)]
@@ -62,6 +65,7 @@ impl<W: Write> Sink for Lines<'_, W> {
         let line = Line {
             at: event.at.0,
             line: self.book.line(event.stmt),
+            thread: (event.host.index() > 0).then(|| self.book.thread(event.host)),
             operation: event.ticket.map(|ticket| operation(&self.book, ticket)),
             body: body(&self.book, event),
         };
@@ -85,6 +89,9 @@ struct Header<'a> {
 struct Line<'a> {
     at: u64,
     line: u32,
+    /// Missing for the thread that begins the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     operation: Option<Operation<'a>>,
     #[serde(flatten)]
@@ -129,6 +136,7 @@ enum Body<'a> {
         pending: Vec<PendingLine<'a>>,
         fragmented: u64,
         other_pools: u64,
+        outside: u64,
         room: u64,
     },
     Seen {
@@ -145,6 +153,15 @@ enum Body<'a> {
         pool: &'a str,
         state: StateLine,
     },
+    Returned {
+        device: &'a str,
+        bytes: u64,
+        freed: Operation<'a>,
+    },
+    Device {
+        device: &'a str,
+        state: DeviceLine,
+    },
     Value {
         value: u64,
     },
@@ -160,27 +177,8 @@ enum Body<'a> {
     },
     Deadlock {
         waiters: Vec<WaiterLine<'a>>,
+        cycle: bool,
     },
-}
-
-#[derive(Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum CallLine<'a> {
-    Alloc { stream: &'a str, pool: &'a str, size: u64 },
-    Free { stream: &'a str, block: String, serial: u32 },
-    Launch { stream: &'a str, kernel: &'a str, uses: Vec<String>, until: Option<&'a str> },
-    Record { stream: &'a str, name: &'a str },
-    Wait { stream: &'a str, name: &'a str },
-    Sync { target: &'a str },
-    Query { target: &'a str },
-    Poll { target: &'a str },
-    Sleep { nanos: u64 },
-    Trim { pool: &'a str, keep: u64 },
-    Set { pool: &'a str, attribute: &'static str, value: u64 },
-    Read { pool: &'a str, figure: &'static str },
-    Signal { name: &'a str },
-    Expect,
-    Snapshot,
 }
 
 #[derive(Serialize)]
@@ -230,12 +228,23 @@ struct StateLine {
     reserved_high: u64,
     used: u64,
     used_high: u64,
+    maps: u64,
+    unmaps: u64,
     #[serde(flatten)]
     ledger: LedgerLine,
     release_threshold: u64,
     follow_event: bool,
     opportunistic: bool,
     internal: bool,
+}
+
+#[derive(Serialize)]
+struct DeviceLine {
+    memory: u64,
+    pools: u64,
+    outside: u64,
+    leaving: u64,
+    free: u64,
 }
 
 #[derive(Serialize)]
@@ -256,9 +265,11 @@ enum OperandsLine {
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum WaiterLine<'a> {
-    Host(usize),
+    Host(&'a str),
     Operation(Operation<'a>),
     Signal(&'a str),
+    Parts(&'a str),
+    Barrier(&'a str),
 }
 
 fn operation<'p>(book: &Book<'p>, ticket: Ticket) -> Operation<'p> {
@@ -299,22 +310,17 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
         }
         Kind::Named(buffer) => Body::Named { block: &names.buffers[buffer] },
         Kind::Failed(failure) => Body::Failed { failure: failure.name() },
-        Kind::Account { pool, account } => Body::Account {
-            pool: &names.pools[pool],
-            ledger: ledger_line(&account.ledger),
-            pending: account
-                .pending
-                .iter()
-                .map(|(s, b)| PendingLine { stream: &names.streams[*s], bytes: b.0 })
-                .collect(),
-            fragmented: account.fragmented.0,
-            other_pools: account.other_pools.0,
-            room: account.room.0,
-        },
+        Kind::Account { pool, account } => account_line(names, pool, account),
         Kind::Seen { seen } => Body::Seen { seen },
         Kind::Synchronised { observed } => Body::Synchronised { observed },
         Kind::Released { pool, bytes } => Body::Released { pool: &names.pools[pool], bytes: bytes.0 },
         Kind::State { pool, state } => Body::State { pool: &names.pools[pool], state: state_line(state) },
+        Kind::Returned { device, bytes, freed } => {
+            Body::Returned { device: &names.devices[device], bytes: bytes.0, freed: operation(book, freed) }
+        }
+        Kind::Device { device, state } => {
+            Body::Device { device: &names.devices[device], state: device_line(*state) }
+        }
         Kind::Value(value) => Body::Value { value },
         Kind::Expect { operands, .. } => Body::Expect { operands: operands_line(operands) },
         Kind::Snapshot { snapshot, pools } => Body::Snapshot {
@@ -322,62 +328,26 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             pools: pools.iter().map(|pool| picture_line(book, pool)).collect(),
         },
         Kind::Skipped(buffer) => Body::Skipped { block: &names.buffers[buffer] },
-        Kind::Deadlock(waiters) => {
-            Body::Deadlock { waiters: waiters.iter().map(|waiter| waiter_line(book, waiter)).collect() }
+        Kind::Deadlock(Deadlock { waiters, is_cycle }) => {
+            let waiters = waiters.iter().map(|waiter| waiter_line(book, waiter)).collect();
+            Body::Deadlock { waiters, cycle: *is_cycle }
         }
     }
 }
 
-fn target_name<'a>(book: &Book<'a>, target: &Target) -> &'a str {
-    let names = &book.program.names;
-    match target {
-        Target::Stream(stream) => book.stream(*stream),
-        Target::Event(event) => &names.events[*event],
-        Target::Device(device) => &names.devices[*device],
-    }
-}
-
-fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
-    let program: &'a Program = book.program;
-    let names = &program.names;
-    match call {
-        Call::Alloc { stream, pool, size } => {
-            CallLine::Alloc { stream: book.stream(*stream), pool: &names.pools[*pool], size: size.0 }
-        }
-        Call::Free { stream, alloc } => {
-            CallLine::Free { stream: book.stream(*stream), block: book.block(*alloc), serial: alloc.serial }
-        }
-        Call::Launch { stream, kernel, takes, uses } => CallLine::Launch {
-            stream: book.stream(*stream),
-            kernel: &names.kernels[*kernel],
-            uses: uses.iter().map(|used| book.block(used.alloc)).collect(),
-            until: match takes {
-                Takes::Until(signal) => Some(&names.signals[*signal]),
-                Takes::For(_) => None,
-            },
-        },
-        Call::Record { stream, event } => {
-            CallLine::Record { stream: book.stream(*stream), name: &names.events[*event] }
-        }
-        Call::Wait { stream, event } => {
-            CallLine::Wait { stream: book.stream(*stream), name: &names.events[*event] }
-        }
-        Call::Sync(target) => CallLine::Sync { target: target_name(book, target) },
-        Call::Query(target) => CallLine::Query { target: target_name(book, target) },
-        Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
-        Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
-        Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
-        Call::Set { pool, attribute, value } => CallLine::Set {
-            pool: &names.pools[*pool],
-            attribute: Figure::Attribute(*attribute).name(),
-            value: *value,
-        },
-        Call::Read { pool, figure } | Call::Peek { pool, figure } => {
-            CallLine::Read { pool: &names.pools[*pool], figure: figure.name() }
-        }
-        Call::Signal(signal) => CallLine::Signal { name: &names.signals[*signal] },
-        Call::Expect { .. } => CallLine::Expect,
-        Call::Snapshot(_) => CallLine::Snapshot,
+fn account_line<'a>(names: &'a Names, pool: PoolId, account: &Account) -> Body<'a> {
+    Body::Account {
+        pool: &names.pools[pool],
+        ledger: ledger_line(&account.ledger),
+        pending: account
+            .pending
+            .iter()
+            .map(|(s, b)| PendingLine { stream: &names.streams[*s], bytes: b.0 })
+            .collect(),
+        fragmented: account.fragmented.0,
+        other_pools: account.other_pools.0,
+        outside: account.outside.0,
+        room: account.room.0,
     }
 }
 
@@ -421,11 +391,23 @@ fn state_line(state: &PoolState) -> StateLine {
         reserved_high: state.reserved_high.0,
         used: state.used.0,
         used_high: state.used_high.0,
+        maps: state.maps,
+        unmaps: state.unmaps,
         ledger: ledger_line(&state.ledger),
         release_threshold: state.attributes.release_threshold.0,
         follow_event: state.attributes.reuse.follow_event,
         opportunistic: state.attributes.reuse.opportunistic,
         internal: state.attributes.reuse.internal,
+    }
+}
+
+fn device_line(state: DeviceState) -> DeviceLine {
+    DeviceLine {
+        memory: state.memory.0,
+        pools: state.pools.0,
+        outside: state.outside.0,
+        leaving: state.leaving.0,
+        free: state.free().0,
     }
 }
 
@@ -452,9 +434,11 @@ fn operands_line(operands: &Operands) -> OperandsLine {
 fn waiter_line<'a>(book: &Book<'a>, waiter: &Waiter) -> WaiterLine<'a> {
     let program: &'a Program = book.program;
     match waiter {
-        Waiter::Host(host) => WaiterLine::Host(host.index()),
+        Waiter::Host(host) => WaiterLine::Host(book.thread(*host)),
         Waiter::Operation(ticket) => WaiterLine::Operation(operation(book, *ticket)),
         Waiter::Signal(signal) => WaiterLine::Signal(&program.names.signals[*signal]),
+        Waiter::Barrier(barrier) => WaiterLine::Barrier(&program.names.barriers[*barrier]),
+        Waiter::Parts(collective) => WaiterLine::Parts(&program.names.collectives[*collective]),
     }
 }
 

@@ -1,0 +1,151 @@
+//! The objects of calls.
+
+use crate::report::names::Book;
+use crate::scenario::{Names, Program};
+use crate::trace::{Access, Call, Figure, Reading, Takes, Target, Use};
+use serde::Serialize;
+use std::borrow::Cow;
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(super) enum CallLine<'a> {
+    Alloc { stream: &'a str, pool: &'a str, size: u64 },
+    Free { stream: &'a str, block: String, serial: u32 },
+    Launch { stream: &'a str, kernel: &'a str, uses: Vec<UseLine<'a>>, until: Option<&'a str> },
+    Copy { stream: &'a str, blocking: bool, to: UseLine<'a>, from: UseLine<'a> },
+    Memset { stream: &'a str, blocking: bool, at: UseLine<'a> },
+    Touch { at: UseLine<'a> },
+    Record { stream: &'a str, name: &'a str },
+    Wait { stream: &'a str, name: &'a str },
+    Sync { target: &'a str },
+    Query { target: &'a str },
+    Poll { target: &'a str },
+    Sleep { nanos: u64 },
+    Trim { pool: &'a str, keep: u64 },
+    Set { pool: &'a str, attribute: &'static str, value: u64 },
+    Read { of: &'a str, figure: &'static str },
+    Malloc { device: &'a str, size: u64, managed: bool },
+    PlainFree { block: String, serial: u32 },
+    HostFunction { stream: &'a str, until: Option<&'a str>, gives: Option<&'a str> },
+    Collective { stream: &'a str, collective: &'a str, uses: Vec<UseLine<'a>> },
+    Signal { name: &'a str },
+    Await { name: &'a str },
+    Spawn { thread: &'a str },
+    Exit,
+    Join { thread: &'a str },
+    Barrier { name: &'a str },
+    Expect,
+    Snapshot,
+}
+
+/// Bytes that an operation touches.
+#[derive(Serialize)]
+pub(super) struct UseLine<'a> {
+    block: Cow<'a, str>,
+    from: u64,
+    size: u64,
+    access: &'static str,
+}
+
+fn use_line<'a>(book: &Book<'a>, used: &Use) -> UseLine<'a> {
+    let access = match used.access {
+        Access::Read => "read",
+        Access::Write => "write",
+        Access::ReadWrite => "read_write",
+    };
+    UseLine { block: book.memory(used.memory), from: used.from.0, size: used.size.0, access }
+}
+
+/// What a figure is one of.
+fn read_of(names: &Names, reading: Reading) -> &str {
+    match reading {
+        Reading::Pool(pool, _) => &names.pools[pool],
+        Reading::Device(device, _) => &names.devices[device],
+    }
+}
+
+fn target_name<'a>(book: &Book<'a>, target: &Target) -> &'a str {
+    let names = &book.program.names;
+    match target {
+        Target::Stream(stream) => book.stream(*stream),
+        Target::Event(event) => &names.events[*event],
+        Target::Device(device) => &names.devices[*device],
+    }
+}
+
+fn awaited_signal<'a>(program: &'a Program, takes: &Takes) -> Option<&'a str> {
+    match takes {
+        Takes::Until(signal) => Some(&program.names.signals[*signal]),
+        Takes::For(_) => None,
+    }
+}
+
+pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
+    let program: &'a Program = book.program;
+    let names = &program.names;
+    match call {
+        Call::Alloc { stream, pool, size } => {
+            CallLine::Alloc { stream: book.stream(*stream), pool: &names.pools[*pool], size: size.0 }
+        }
+        Call::Free { stream, alloc } => {
+            CallLine::Free { stream: book.stream(*stream), block: book.block(*alloc), serial: alloc.serial }
+        }
+        Call::Launch { stream, kernel, takes, uses } => CallLine::Launch {
+            stream: book.stream(*stream),
+            kernel: &names.kernels[*kernel],
+            uses: uses.iter().map(|used| use_line(book, used)).collect(),
+            until: awaited_signal(program, takes),
+        },
+        Call::Copy { stream, blocking, to, from, .. } => CallLine::Copy {
+            stream: book.stream(*stream),
+            blocking: *blocking,
+            to: use_line(book, to),
+            from: use_line(book, from),
+        },
+        Call::Memset { stream, blocking, at, .. } => {
+            CallLine::Memset { stream: book.stream(*stream), blocking: *blocking, at: use_line(book, at) }
+        }
+        Call::Touch(at) => CallLine::Touch { at: use_line(book, at) },
+        Call::Record { stream, event } => {
+            CallLine::Record { stream: book.stream(*stream), name: &names.events[*event] }
+        }
+        Call::Wait { stream, event } => {
+            CallLine::Wait { stream: book.stream(*stream), name: &names.events[*event] }
+        }
+        Call::Sync(target) => CallLine::Sync { target: target_name(book, target) },
+        Call::Query(target) => CallLine::Query { target: target_name(book, target) },
+        Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
+        Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
+        Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
+        Call::Set { pool, attribute, value } => CallLine::Set {
+            pool: &names.pools[*pool],
+            attribute: Figure::Attribute(*attribute).name(),
+            value: *value,
+        },
+        Call::Read(reading) | Call::Peek(reading) => {
+            CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
+        }
+        Call::Malloc { device, size, managed } => {
+            CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
+        }
+        Call::PlainFree { alloc } => CallLine::PlainFree { block: book.block(*alloc), serial: alloc.serial },
+        Call::HostFunction { stream, takes, gives } => CallLine::HostFunction {
+            stream: book.stream(*stream),
+            until: awaited_signal(program, takes),
+            gives: gives.map(|signal| names.signals[signal].as_str()),
+        },
+        Call::Collective { stream, collective, uses } => CallLine::Collective {
+            stream: book.stream(*stream),
+            collective: &names.collectives[*collective],
+            uses: uses.iter().map(|used| use_line(book, used)).collect(),
+        },
+        Call::Signal(signal) => CallLine::Signal { name: &names.signals[*signal] },
+        Call::Await(signal) => CallLine::Await { name: &names.signals[*signal] },
+        Call::Spawn(host) => CallLine::Spawn { thread: &names.hosts[*host] },
+        Call::Exit => CallLine::Exit,
+        Call::Join(host) => CallLine::Join { thread: &names.hosts[*host] },
+        Call::Barrier(barrier) => CallLine::Barrier { name: &names.barriers[*barrier] },
+        Call::Expect { .. } => CallLine::Expect,
+        Call::Snapshot(_) => CallLine::Snapshot,
+    }
+}
