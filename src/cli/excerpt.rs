@@ -100,10 +100,11 @@ impl Excerpt {
         floor(&self.text, shown + byte.clamp(kept.start, kept.end) - kept.start)
     }
 
-    /// How far into its line, in columns, a place reaches.
+    /// How far into its line, in columns, a place reaches; one without any length is marked by one column.
     pub(super) fn columns_before_end(&self, span: Span) -> usize {
-        let before = &self.text[..self.range(span).end];
-        width(&before[before.rfind('\n').map_or(0, |at| at + 1)..])
+        let range = self.range(span);
+        let before = &self.text[..range.end];
+        width(&before[before.rfind('\n').map_or(0, |at| at + 1)..]) + usize::from(range.is_empty())
     }
 
     /// The character of its line at which a span begins, from 1, in what is shown.

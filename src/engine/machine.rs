@@ -190,7 +190,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.submit(caller, *stream, runs, Effect::None);
                 Ok(Reply::Done)
             }
-            Call::HostFunction { stream, takes, gives } => {
+            Call::HostFunction { stream, takes, gives, .. } => {
                 let runs = self.runs(caller, takes);
                 self.host_function(caller, *stream, runs, *gives);
                 Ok(Reply::Done)

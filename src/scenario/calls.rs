@@ -39,7 +39,7 @@ impl Checker<'_> {
             CallKind::Copy(copy) => self.copy(stmt, None, copy),
             CallKind::Memset(memset) => self.memset(stmt, None, memset),
             CallKind::Touch { at, access } => self.touch(at, *access),
-            CallKind::Await(name) => self.awaited(name).map(Action::Await),
+            CallKind::Await(name) => self.waited_for(name),
             CallKind::Join(path) => self.join(path),
             CallKind::Barrier { name, of } => self.barrier(name, of).map(Action::Barrier),
         };
@@ -109,11 +109,9 @@ impl Checker<'_> {
                 let event = self.event(event);
                 Some(Action::Wait { stream: stream?, event: event? })
             }
-            Operation::Host { takes, gives } => {
-                self.host_function(stmt, path, stream, takes.as_ref(), gives.as_ref())
-            }
             Operation::Copy(copy) => self.copy(stmt, Some((path, stream)), copy),
             Operation::Memset(memset) => self.memset(stmt, Some((path, stream)), memset),
+            Operation::Host(function) => self.host_function(stmt, path, stream, function),
             Operation::Launch { .. } => self.launch(stmt, path, stream, operation),
         }
     }

@@ -5,7 +5,7 @@
 use super::names::{Binding, Kind, Meaning, Missing, NameTable, declaration};
 use super::places::{HostName, advice};
 use super::threads::Within;
-use super::value::Bounds;
+use super::value::{Bounds, grouped};
 use super::{
     Chosen, Expect, Formula, HostBuffer, Instruction, Names, Outcome, Program, Register, SnapshotLine,
     Statement, Value, codes, lifetimes,
@@ -218,6 +218,7 @@ impl<'t> Checker<'t> {
             ast::Statement::Let(value) => self.declare_value(span, value),
             ast::Statement::Repeat(repeat) => self.repeat(span, repeat),
             ast::Statement::Thread(thread) => self.thread(span, thread),
+            ast::Statement::Errand(errand) => self.errand(span, errand),
             ast::Statement::Call(call) => self.call(span, call),
             ast::Statement::Expect(expect) => self.expect(span, expect),
             ast::Statement::Snapshot(name) => self.snapshot(span, name.as_ref()),
@@ -579,13 +580,6 @@ impl<'t> Checker<'t> {
             }
         }
     }
-}
-
-/// A number as people read it: `1,000,000`.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let place = |at: usize| if at > 0 && (digits.len() - at).is_multiple_of(3) { "," } else { "" };
-    digits.char_indices().map(|(at, digit)| format!("{}{digit}", place(at))).collect()
 }
 
 /// `a`, `a or b`, `a, b or c`

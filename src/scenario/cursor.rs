@@ -297,7 +297,7 @@ impl Thread {
             }
             Action::PlainFree(buffer) => Call::PlainFree { alloc: self.present(buffer, buffers)?.1.alloc },
             Action::Launch { stream, kernel, takes, uses } => {
-                let uses = self.uses(uses, buffers)?;
+                let uses = self.uses(uses, By::Device, buffers)?;
                 Call::Launch { stream: self.chosen(stream)?, kernel: *kernel, takes: *takes, uses }
             }
             Action::Copy { stream, blocking, takes, to, from } => {
@@ -325,11 +325,12 @@ impl Thread {
             }
             Action::Read { reading, register } => self.reads(*register, Call::Read(*reading)),
             Action::Peek { reading, register } => self.reads(*register, Call::Peek(*reading)),
-            Action::HostFunction { stream, takes, gives } => {
-                Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives }
+            Action::HostFunction { stream, uses, takes, gives } => {
+                let uses = self.uses(uses, By::Host, buffers)?;
+                Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives, uses }
             }
             Action::Collective { stream, collective, uses } => {
-                let uses = self.uses(uses, buffers)?;
+                let uses = self.uses(uses, By::Device, buffers)?;
                 Call::Collective { stream: self.chosen(stream)?, collective: *collective, uses }
             }
             Action::Signal(signal) => Call::Signal(*signal),
@@ -347,8 +348,13 @@ impl Thread {
         })
     }
 
-    fn uses(&self, uses: &[(Place, Access)], buffers: &[Bound]) -> Result<SmallVec<[Use; 3]>, Obstacle> {
-        uses.iter().map(|(place, access)| self.touch(place, *access, By::Device, buffers)).collect()
+    fn uses(
+        &self,
+        uses: &[(Place, Access)],
+        by: By,
+        buffers: &[Bound],
+    ) -> Result<SmallVec<[Use; 3]>, Obstacle> {
+        uses.iter().map(|(place, access)| self.touch(place, *access, by, buffers)).collect()
     }
 
     /// A call whose answer goes into a register.

@@ -257,7 +257,7 @@ impl Checker<'_> {
             return None;
         }
         if count > most.saturating_sub(before) {
-            let most = super::check::grouped(most);
+            let most = super::value::grouped(most);
             let message = format!("`{}` brings their number above {most}", declared.name.text);
             self.error(codes::TOO_MANY_NAMES, message, expression.span, &format!("{most} are the most"));
             return None;
@@ -286,12 +286,7 @@ impl Checker<'_> {
                 self.tell(diagnostic.also(first, "the first one"));
             }
         }
-        let access = |parameter: &ast::Parameter| match parameter.access {
-            ast::Access::Read => Access::Read,
-            ast::Access::Write => Access::Write,
-            ast::Access::ReadWrite => Access::ReadWrite,
-        };
-        parameters.iter().map(access).collect()
+        parameters.iter().map(|parameter| access(parameter.access)).collect()
     }
 
     pub(super) fn law(&mut self, law: &ast::Law) -> Option<Law> {
@@ -375,4 +370,13 @@ fn element_names(declared: &ast::Declared, count: Option<u64>) -> impl Iterator<
         Some(_) => format!("{name}[{index}]"),
         None => name.to_owned(),
     })
+}
+
+/// What is done with memory.
+pub(super) fn access(access: ast::Access) -> Access {
+    match access {
+        ast::Access::Read => Access::Read,
+        ast::Access::Write => Access::Write,
+        ast::Access::ReadWrite => Access::ReadWrite,
+    }
 }

@@ -206,6 +206,11 @@ impl<'c> Walk<'c> {
                     self.touched(stmt, nth, place, By::Device);
                 }
             }
+            Action::HostFunction { uses, .. } => {
+                for (nth, (place, _)) in uses.iter().enumerate() {
+                    self.touched(stmt, nth, place, By::Host);
+                }
+            }
             Action::Copy { to, from, .. } => {
                 let sides = [(0, to), (1, from)].map(|(nth, place)| self.touched(stmt, nth, place, By::Copy));
                 if let [Some(left), Some(right)] = sides

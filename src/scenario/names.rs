@@ -186,6 +186,7 @@ impl NameTable {
             Statement::Collective(collective) => self.declares(Kind::Collective, &collective.name),
             Statement::Let(value) => self.declares(Kind::Value, &value.name),
             Statement::Repeat(repeat) => self.survey(&repeat.body.items, text),
+            Statement::Errand(errand) => self.declares(Kind::Thread, &errand.name),
             Statement::Thread(thread) => {
                 self.declares(Kind::Thread, &thread.name.name);
                 self.survey(&thread.body.items, text);
@@ -213,7 +214,7 @@ impl NameTable {
 
     /// Names that a line may have declared, had it been right: those after a declaring word, before `=`, after `until`.
     fn survey_broken(&mut self, line: &str) {
-        const DECLARING: [&str; 14] = [
+        const DECLARING: [&str; 15] = [
             "device",
             "pool",
             "stream",
@@ -225,6 +226,7 @@ impl NameTable {
             "let",
             "repeat",
             "thread",
+            "async",
             "signal",
             "await",
             "barrier",

@@ -1,12 +1,13 @@
 //! Parts of buffers and what touches them: views, buffers of the host, copies, memsets, reads and writes by the host.
 
 use super::check::Checker;
+use super::declare::access as access_of;
 use super::held::Kind as MemoryKind;
 use super::names::{Kind, Meaning};
 use super::{Action, Chosen, Instruction, Outcome, Place, Unit, codes};
 use crate::base::{BufferId, Bytes, DeviceId, Diagnostic, Nanos, Span, StmtId, StreamId, stable_hash};
 use crate::syntax::ast::{self, Path};
-use crate::trace::{Access, Law};
+use crate::trace::Law;
 
 /// What a name must stand for so that its memory can be touched.
 const TOUCHABLE: [Kind; 3] = [Kind::Buffer, Kind::View, Kind::HostBuffer];
@@ -131,12 +132,7 @@ impl Checker<'_> {
 
     /// `read x`, `write x`
     pub(super) fn touch(&mut self, place: &ast::Place, access: ast::Access) -> Option<Action> {
-        let access = match access {
-            ast::Access::Read => Access::Read,
-            ast::Access::Write => Access::Write,
-            ast::Access::ReadWrite => Access::ReadWrite,
-        };
-        self.place(place).map(|at| Action::Touch { at, access })
+        self.place(place).map(|at| Action::Touch { at, access: access_of(access) })
     }
 
     /// The name that an allocation or a view gets. Where it is the name of something else, that is told as such.

@@ -296,6 +296,8 @@ pub enum Action {
     HostFunction {
         /// The stream.
         stream: Chosen<StreamId>,
+        /// What it touches.
+        uses: Vec<(Place, Access)>,
         /// Its duration.
         takes: Takes,
         /// The signal that it gives.
@@ -515,7 +517,9 @@ impl Action {
             | Action::Free { buffer, .. }
             | Action::Malloc { buffer, .. }
             | Action::PlainFree(buffer) => visit(buffer),
-            Action::Launch { uses, .. } | Action::Collective { uses, .. } => {
+            Action::Launch { uses, .. }
+            | Action::Collective { uses, .. }
+            | Action::HostFunction { uses, .. } => {
                 uses.iter_mut().for_each(|(place, _)| visit(&mut place.buffer));
             }
             Action::Copy { to, from, .. } => {

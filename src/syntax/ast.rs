@@ -102,6 +102,8 @@ pub enum Statement {
     Repeat(Repeat),
     /// `thread t { .. }`
     Thread(Thread),
+    /// `async r = host_write h takes 5us`
+    Errand(Errand),
     /// A call.
     Call(Box<Call>),
     /// `expect ..`
@@ -289,6 +291,19 @@ pub struct Thread {
     pub body: Body,
 }
 
+/// A thread that reads or writes memory of the host, and ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Errand {
+    /// Its name.
+    pub name: Name,
+    /// What it touches.
+    pub at: Place,
+    /// How.
+    pub access: Access,
+    /// How long it takes.
+    pub takes: Option<Expression>,
+}
+
 /// A loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeat {
@@ -405,12 +420,7 @@ pub enum Operation {
     /// `wait e`
     Wait(Path),
     /// `host takes 5us`, `host await go`, `host signal done`
-    Host {
-        /// How long the function runs, if it takes time.
-        takes: Option<Takes>,
-        /// The signal that it gives.
-        gives: Option<Name>,
-    },
+    Host(HostFunction),
     /// `copy h from x`
     Copy(Copy),
     /// `memset x`
@@ -426,6 +436,26 @@ pub enum Operation {
         /// A duration for this launch alone.
         takes: Option<Takes>,
     },
+}
+
+/// A function that the host runs in the order of a stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostFunction {
+    /// What it touches.
+    pub uses: Vec<Touched>,
+    /// How long it runs, if it takes time.
+    pub takes: Option<Takes>,
+    /// The signal that it gives.
+    pub gives: Option<Name>,
+}
+
+/// `h: read`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Touched {
+    /// The memory.
+    pub at: Place,
+    /// What is done with it.
+    pub access: Access,
 }
 
 /// The duration of one launch.

@@ -204,6 +204,10 @@ impl Display for Statement {
             Statement::Thread(Thread { name, .. }) => write!(f, "thread {name} {{"),
             Statement::HostBuffers(declared) => declared.fmt(f),
             Statement::View(View { name, of }) => write!(f, "view {name} = {of}"),
+            Statement::Errand(Errand { name, at, access, takes }) => {
+                let word = if *access == Access::Read { "host_read" } else { "host_write" };
+                write!(f, "async {name} = {word} {at}{}", After(" takes ", takes))
+            }
             Statement::Let(Let { name, value }) => write!(f, "let {name} = {value}"),
             Statement::Repeat(Repeat { variable, from, to, .. }) => {
                 write!(f, "repeat {variable} in {from}..{to} {{")
@@ -259,12 +263,23 @@ impl Display for StreamKind {
 
 impl Display for Parameter {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let access = match self.access {
+        write!(f, "{}: {}", self.name, self.access)
+    }
+}
+
+impl Display for Touched {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.at, self.access)
+    }
+}
+
+impl Display for Access {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Access::Read => "read",
             Access::Write => "write",
             Access::ReadWrite => "read_write",
-        };
-        write!(f, "{}: {access}", self.name)
+        })
     }
 }
 
@@ -329,8 +344,11 @@ impl Display for Operation {
             Operation::Free(buffer) => write!(f, "free {buffer}"),
             Operation::Record(event) => write!(f, "record {event}"),
             Operation::Wait(event) => write!(f, "wait {event}"),
-            Operation::Host { takes, gives } => {
+            Operation::Host(HostFunction { uses, takes, gives }) => {
                 f.write_str("host")?;
+                if !uses.is_empty() {
+                    write!(f, "({})", Commas(uses))?;
+                }
                 match takes {
                     Some(Takes::Until(signal)) => write!(f, " await {signal}")?,
                     Some(takes) => write!(f, " {takes}")?,

@@ -156,7 +156,7 @@ fn limits_are_told() {
 }
 
 const SOUP: &str = "scenario device pool stream event kernel let repeat in sync sleep trim to set reset signal expect \
-    snapshot alloc free record wait from fails takes until via not reuses at waits for max on x s gpu0 default_pool used \
+    snapshot alloc malloc managed free copy memset read write view host_buffer pinned pageable record wait from fails takes until via not reuses at waits for max on x s gpu0 default_pool used \
     0 64KiB 10us 1.5 ( ) [ ] { } : = == .. \" é #";
 
 /// Whatever stands in a text, it is read, and every place that is underlined lies on letter boundaries.

@@ -71,6 +71,7 @@ impl Tree<'_> {
             Rule::thread => {
                 Statement::Thread(Thread { name: self.segment(next(&mut parts)), body: Body::default() })
             }
+            Rule::errand => self.errand(negated),
             Rule::value => Statement::Let(Let {
                 name: self.name(next(&mut parts)),
                 value: self.expression(next(&mut parts)),
@@ -181,12 +182,7 @@ impl Tree<'_> {
     fn parameter(&mut self, node: Node<'_>) -> Parameter {
         let mut parts = parts(node);
         let name = self.name(next(&mut parts));
-        let access = match next(&mut parts).as_str() {
-            "read" => Access::Read,
-            "write" => Access::Write,
-            _ => Access::ReadWrite,
-        };
-        Parameter { name, access }
+        Parameter { name, access: access(next(&mut parts).as_str()) }
     }
 
     fn takes(&mut self, node: Node<'_>) -> Law {
@@ -278,15 +274,20 @@ impl Tree<'_> {
     }
 
     fn host_function(&mut self, node: Node<'_>) -> Operation {
-        let (mut takes, mut gives) = (None, None);
+        let mut function = HostFunction { uses: Vec::new(), takes: None, gives: None };
         for part in parts(node) {
             match part.as_rule() {
-                Rule::takes => takes = Some(Takes::For(self.takes(part))),
-                Rule::awaited => takes = Some(Takes::Until(self.only_name(part))),
-                _ => gives = Some(self.only_name(part)),
+                Rule::touched => {
+                    let mut used = parts(part);
+                    let at = self.place(next(&mut used));
+                    function.uses.push(Touched { at, access: access(next(&mut used).as_str()) });
+                }
+                Rule::takes => function.takes = Some(Takes::For(self.takes(part))),
+                Rule::awaited => function.takes = Some(Takes::Until(self.only_name(part))),
+                _ => function.gives = Some(self.only_name(part)),
             }
         }
-        Operation::Host { takes, gives }
+        Operation::Host(function)
     }
 
     fn launch(&mut self, node: Node<'_>) -> Operation {
@@ -470,6 +471,14 @@ pub(super) fn unit(word: &str) -> Option<&'static str> {
         "s" | "sec" | "seconds" => "s",
         _ => return None,
     })
+}
+
+fn access(word: &str) -> Access {
+    match word {
+        "read" => Access::Read,
+        "write" => Access::Write,
+        _ => Access::ReadWrite,
+    }
 }
 
 fn sign_of(text: &str) -> Sign {

@@ -16,6 +16,7 @@ pub(super) const STATEMENTS: &[(&str, &str)] = &[
     ("let", "let NAME = VALUE"),
     ("repeat", "repeat i in 0..10 {"),
     ("thread", "thread NAME {"),
+    ("async", "async NAME = host_write BUFFER"),
     ("sync", "sync STREAM"),
     ("query", "query STREAM"),
     ("poll", "poll STREAM until done"),

@@ -130,6 +130,8 @@ pub enum Call {
         takes: Takes,
         /// The signal that it gives when it returns.
         gives: Option<SignalId>,
+        /// The memory it touches.
+        uses: SmallVec<[Use; 3]>,
     },
     /// A part of a collective: it starts when every part of its round is at the head of its stream.
     Collective {

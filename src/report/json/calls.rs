@@ -26,7 +26,7 @@ pub(super) enum CallLine<'a> {
     Read { of: &'a str, figure: &'static str },
     Malloc { device: &'a str, size: u64, managed: bool },
     PlainFree { block: String, serial: u32 },
-    HostFunction { stream: &'a str, until: Option<&'a str>, gives: Option<&'a str> },
+    HostFunction { stream: &'a str, uses: Vec<UseLine<'a>>, until: Option<&'a str>, gives: Option<&'a str> },
     Collective { stream: &'a str, collective: &'a str, uses: Vec<UseLine<'a>> },
     Signal { name: &'a str },
     Await { name: &'a str },
@@ -129,8 +129,9 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
         }
         Call::PlainFree { alloc } => CallLine::PlainFree { block: book.block(*alloc), serial: alloc.serial },
-        Call::HostFunction { stream, takes, gives } => CallLine::HostFunction {
+        Call::HostFunction { stream, takes, gives, uses } => CallLine::HostFunction {
             stream: book.stream(*stream),
+            uses: uses.iter().map(|used| use_line(book, used)).collect(),
             until: awaited_signal(program, takes),
             gives: gives.map(|signal| names.signals[signal].as_str()),
         },
