@@ -14,13 +14,17 @@ pub mod scenario;
 pub mod syntax;
 pub mod trace;
 
-use base::{Code, Diagnostic};
+use base::{Code, Diagnostic, MISTAKES_MAX};
 use profile::Profile;
 use scenario::Program;
 
 /// Reads a scenario. There is a program if no diagnostic is an error; all diagnostics of a text come at once, in its order.
+/// A text with [`MISTAKES_MAX`] mistakes is not read to its end.
 pub fn load(text: &str, profile: &Profile) -> (Option<Program>, Vec<Diagnostic>) {
     let (file, mut diagnostics) = syntax::parse(text);
+    if diagnostics.len() >= MISTAKES_MAX {
+        return (None, diagnostics);
+    }
     let (program, of_meaning) = scenario::check(&file, text, profile);
     let is_readable = diagnostics.is_empty();
     diagnostics.extend(of_meaning);

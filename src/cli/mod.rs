@@ -4,6 +4,7 @@
 
 mod check;
 mod diagnostics;
+mod excerpt;
 mod explain;
 mod fmt;
 mod graph;
