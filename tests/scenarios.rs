@@ -88,7 +88,7 @@ fn repeats(scenario: &Scenario, program: &Program, report: &str) -> Result<(), F
 fn means_the_same_formatted(scenario: &Scenario, program: &Program) -> Result<(), Failed> {
     let formatted =
         millpond::syntax::format(&scenario.text).map_err(|_| "it can be run and not formatted")?;
-    let formatted = Scenario { text: formatted, ..scenario.clone() };
+    let formatted = scenario.with_text(formatted);
     let Ok((other, _)) = formatted.load() else { return Err("its usual form is no valid scenario".into()) };
     let events = |scenario: &Scenario, program: &Program| -> Result<Vec<serde_json::Value>, Failed> {
         let bytes = scenario.run_as_lines(program, &SETTINGS, Notation::Json, Vec::new())?.1?;

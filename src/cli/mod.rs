@@ -2,19 +2,24 @@
 //!
 //! One file a subcommand. It puts the parts together and decides nothing about a run.
 
+mod annotations;
 mod check;
 mod diagnostics;
 mod explain;
 mod fmt;
 mod graph;
+mod junit;
 mod new;
 mod outside;
+mod parallel;
+mod progress;
 mod run;
 mod scenario;
 mod shell;
 mod snapshots;
 mod sweep;
 mod test;
+mod tested;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -22,6 +27,7 @@ use std::process::ExitCode;
 pub use outside::{Complaint, Status};
 pub use scenario::{Outcome, Scenario, Settings, find};
 pub use snapshots::Place;
+pub use tested::{Remark, TestSettings, Tested, test as test_scenario};
 
 /// Simulates CUDA's stream-ordered memory allocator: scenarios in, verdicts out. No GPU needed.
 #[derive(Debug, Parser)]

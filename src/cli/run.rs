@@ -1,8 +1,8 @@
 //! `millpond run`: runs one scenario and reports.
 
 use super::outside::{self, Complaint, Output, Status};
-use super::{Scenario, Settings, sweep};
-use crate::report::{Compared, Notation, Options};
+use super::{Outcome, Scenario, Settings, sweep};
+use crate::report::{Notation, Options};
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -42,6 +42,9 @@ pub(super) struct Run {
     /// Runs with other values and prints a row for each; may be given several times
     #[arg(long, value_name = "NAME=V,V,..")]
     set: Vec<String>,
+    /// The folder of accepted snapshots [default: `snapshots` beside `scenarios`]
+    #[arg(long, value_name = "DIR")]
+    snapshots: Option<PathBuf>,
     /// Writes to a file, once it is whole
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -61,7 +64,7 @@ pub(super) enum Format {
 
 impl Run {
     pub(super) fn run(&self) -> Result<Status, Complaint> {
-        let scenario = Scenario::read(&self.file)?;
+        let scenario = Scenario::read(&self.file)?.with_snapshots_in(self.snapshots.as_deref());
         let colour = outside::colour(&io::stderr());
         let (program, warnings) = match scenario.load() {
             Ok(loaded) => loaded,
@@ -112,18 +115,18 @@ impl Run {
         }
         output.close()?;
         if self.format != Format::Text || !to_terminal {
-            self.explain(&outcome.failures, &outcome.compared);
+            self.explain(&scenario, &outcome);
         }
         Ok(if outcome.holds() { Status::Holds } else { Status::Fails })
     }
 
     /// What fails, for whoever does not read the report itself.
-    fn explain(&self, failures: &[String], compared: &Compared) {
-        for failure in failures {
+    fn explain(&self, scenario: &Scenario, outcome: &Outcome) {
+        for failure in &outcome.failures {
             outside::print_error(&format!("{}: {failure}\n", self.file.display()));
         }
-        if compared.fails() {
-            outside::print_error(&format!("accept it with: millpond test --bless {}\n", self.file.display()));
+        if outcome.compared.fails() {
+            outside::print_error(&format!("accept it with: {}\n", scenario.accept()));
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::base::{Diagnostic, Severity};
 use crate::engine::{Ending, Stop};
 use crate::oracle::{Accounting, Broken, Expectations, Verdict};
 use crate::profile::Profile;
-use crate::report::{Closing, Compared, Lines, Notation, Options, Origin, Snapshots, States, Text};
+use crate::report::{Closing, Compared, Failing, Lines, Notation, Options, Origin, Snapshots, States, Text};
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Sink};
 use std::io::Write;
@@ -21,6 +21,8 @@ pub struct Scenario {
     pub text: String,
     /// Where its snapshot lies, and what it is called there.
     pub place: Place,
+    /// The folder of snapshots, where it is not the usual one.
+    snapshots: Option<PathBuf>,
 }
 
 /// What a run depends on, beside the scenario.
@@ -30,7 +32,7 @@ pub struct Settings {
     pub seed: u64,
     /// How the report is to look.
     pub options: Options,
-    /// Whether the snapshots become the accepted ones, rather than being compared with them.
+    /// Whether the snapshots of a run that holds otherwise become the accepted ones.
     pub bless: bool,
 }
 
@@ -45,8 +47,8 @@ pub struct Outcome {
     pub snapshots: Option<String>,
     /// The report for people; empty where it was not asked for.
     pub report: String,
-    /// What fails, a line each.
-    pub failures: Vec<String>,
+    /// What fails.
+    pub failures: Vec<Failing>,
 }
 
 impl Outcome {
@@ -64,7 +66,28 @@ impl Scenario {
     /// A file that is missing, a folder, not UTF-8, or unreadable.
     pub fn read(path: &Path) -> Result<Self, Complaint> {
         let text = outside::read(path)?;
-        Ok(Self { path: path.to_owned(), text, place: Place::of(path) })
+        Ok(Self { path: path.to_owned(), text, place: Place::of(path), snapshots: None })
+    }
+
+    /// The same, with its snapshot in another folder.
+    #[must_use]
+    pub fn with_snapshots_in(self, folder: Option<&Path>) -> Self {
+        let Some(folder) = folder else { return self };
+        let place = self.place.with_snapshots_in(folder);
+        Self { place, snapshots: Some(folder.to_owned()), ..self }
+    }
+
+    /// The same file with another text.
+    #[must_use]
+    pub fn with_text(&self, text: String) -> Self {
+        Self { text, ..self.clone() }
+    }
+
+    /// The command that makes the snapshot of a run the accepted one.
+    pub fn accept(&self) -> String {
+        let folder =
+            self.snapshots.as_deref().map(|folder| format!("--snapshots {} ", outside::quoted(folder)));
+        format!("millpond test --bless {}{}", folder.unwrap_or_default(), outside::quoted(&self.path))
     }
 
     /// The program, or the mistakes that stand in its way; warnings come with a program.
@@ -114,7 +137,8 @@ impl Scenario {
         let mut text = Text::new(program, self.origin(settings.seed), settings.options);
         let (mut outcome, ending) = self.judge(program, settings, &mut text)?;
         let compared = outcome.compared.clone();
-        outcome.report = text.finish(&Closing { end: ending.at, verdict: &outcome.verdict, compared });
+        let closing = Closing { end: ending.at, verdict: &outcome.verdict, compared, accept: self.accept() };
+        outcome.report = text.finish(&closing);
         Ok(outcome)
     }
 
@@ -164,7 +188,8 @@ impl Scenario {
         let compared = match &snapshots {
             None => Compared::None,
             Some(_) if outside::is_standard_input(&self.path) => Compared::None,
-            Some(text) => self.place.compare(text, settings.bless)?,
+            // What fails is not accepted along with the rest.
+            Some(text) => self.place.compare(text, settings.bless && verdict.holds())?,
         };
         let failures = crate::report::failures(program, &verdict, &compared);
         Ok((Outcome { verdict, compared, snapshots, report: String::new(), failures }, ending))

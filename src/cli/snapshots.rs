@@ -19,6 +19,12 @@ pub struct Place {
     pub name: String,
     /// Whether the scenario lies below a folder `invalid`, so that it must be rejected.
     pub is_invalid: bool,
+    /// The folder that holds `scenarios`.
+    root: PathBuf,
+    /// The scenario, seen from its folder `scenarios`: `guide/follow_event.scn`.
+    inner: PathBuf,
+    /// The folder of all snapshots.
+    folder: PathBuf,
 }
 
 impl Place {
@@ -32,11 +38,46 @@ impl Place {
         let root = if top.is_some() { base.parent().unwrap_or(base) } else { base };
         let name = whole.strip_prefix(root).unwrap_or(&whole);
         let is_invalid = inner.parent().is_some_and(|folder| folder.iter().any(|part| part == "invalid"));
+        let folder = root.join("snapshots");
         Self {
-            file: root.join("snapshots").join(inner).with_extension("snap"),
+            file: folder.join(inner).with_extension("snap"),
             name: name.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/"),
             is_invalid,
+            root: root.to_owned(),
+            inner: inner.to_owned(),
+            folder,
         }
+    }
+
+    /// The same, with the snapshots in another folder.
+    #[must_use]
+    pub fn with_snapshots_in(self, folder: &Path) -> Self {
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        Self { file: folder.join(&self.inner).with_extension("snap"), folder, ..self }
+    }
+
+    /// Snapshots beside this one whose scenarios are gone: the file, and what its scenario was called. Other tests may keep
+    /// snapshots there too.
+    pub(super) fn orphans(&self) -> Result<Vec<(PathBuf, String)>, Complaint> {
+        let mut files = Vec::new();
+        if self.folder.is_dir() {
+            snapshots_below(&self.folder, &mut files)?;
+        }
+        let mut orphans = Vec::new();
+        for file in files {
+            let inner = file.strip_prefix(&self.folder).unwrap_or(&file).with_extension("scn");
+            let place = Self::of(&self.root.join("scenarios").join(inner));
+            let text = outside::read_if_there(&file).ok().flatten().unwrap_or_default();
+            if scenario_of(&text) == Some(place.name.as_str()) && !self.root.join(&place.name).exists() {
+                orphans.push((file, place.name));
+            }
+        }
+        Ok(orphans)
+    }
+
+    /// The folder of all snapshots, which scenarios have in common.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// How a text compares with the accepted one. With `bless`, one that differs becomes the accepted one.
@@ -63,6 +104,25 @@ impl Place {
         let header = format!("---\nsource: tests/scenarios.rs\ninput_file: {}\n---\n", scalar(&self.name));
         outside::write(&self.file, &format!("{header}{}\n", normal(text)))
     }
+}
+
+/// The names of those below a folder.
+fn snapshots_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Complaint> {
+    for path in outside::entries(folder)? {
+        if path.is_dir() && !path.is_symlink() {
+            snapshots_below(&path, found)?;
+        } else if path.extension().is_some_and(|extension| extension == "snap") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// What the header of a snapshot file calls its scenario.
+fn scenario_of(file: &str) -> Option<&str> {
+    let mut header = file.lines().skip(1).take_while(|line| line.trim_end() != "---");
+    let name = header.find_map(|line| line.strip_prefix("input_file: "))?;
+    Some(name.trim().trim_matches('"'))
 }
 
 /// A path as a YAML scalar: plain where that is clear, else in quotes.
@@ -118,6 +178,9 @@ mod tests {
         assert!(!place.is_invalid);
         assert!(Place::of(Path::new("/a/scenarios/invalid/deep/x.scn")).is_invalid);
         assert!(!Place::of(Path::new("/invalid/scenarios/x.scn")).is_invalid);
+        let elsewhere = place.with_snapshots_in(Path::new("/accepted"));
+        assert_eq!(elsewhere.file, Path::new("/accepted/guide/x.snap"));
+        assert_eq!(elsewhere.name, "scenarios/guide/x.scn");
         let alone = Place::of(Path::new("/a/x.scn"));
         assert_eq!((alone.file.as_path(), alone.name.as_str()), (Path::new("/a/snapshots/x.snap"), "x.scn"));
     }

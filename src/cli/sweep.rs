@@ -81,7 +81,7 @@ impl Values {
                 }
             }
         }
-        let changed = Scenario { text, path: scenario.path.clone(), place: scenario.place.clone() };
+        let changed = scenario.with_text(text);
         match changed.load() {
             Ok((program, _)) => Some((changed, program)),
             Err(diagnostics) => {

@@ -42,13 +42,17 @@ impl Folder {
         path
     }
 
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
     pub(crate) fn millpond(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().expect("millpond starts")
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_millpond"));
-        command.args(arguments).current_dir(&self.0).env_remove("NO_COLOR");
+        command.args(arguments).current_dir(&self.0).env_remove("NO_COLOR").env_remove("GITHUB_ACTIONS");
         command
     }
 }

@@ -8,6 +8,8 @@ mod fmt;
 mod formats;
 #[cfg(feature = "cli")]
 mod graph;
+#[cfg(feature = "cli")]
+mod harness;
 mod loops;
 mod machine;
 mod naive;

@@ -15,6 +15,7 @@ use crate::base::Nanos;
 use crate::oracle::Verdict;
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Sink};
+use std::fmt;
 use table::{columns_of, lay_out, shorten, time, wrap};
 
 /// The most lines of a report, findings aside.
@@ -70,6 +71,26 @@ pub struct Closing<'a> {
     pub verdict: &'a Verdict,
     /// The snapshots.
     pub compared: Compared,
+    /// The command that accepts them.
+    pub accept: String,
+}
+
+/// One thing that fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failing {
+    /// The line that it is about, if it is about one.
+    pub line: Option<u32>,
+    /// What fails, and how.
+    pub text: String,
+}
+
+impl fmt::Display for Failing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.text),
+            None => f.write_str(&self.text),
+        }
+    }
 }
 
 /// The sink that collects a report.
@@ -144,8 +165,8 @@ impl Sink for Text<'_> {
     }
 }
 
-/// What fails, a line each: for who does not read the whole report.
-pub fn failures(program: &Program, verdict: &Verdict, compared: &Compared) -> Vec<String> {
+/// What fails: for who does not read the whole report.
+pub fn failures(program: &Program, verdict: &Verdict, compared: &Compared) -> Vec<Failing> {
     judgement::failures(&Book::new(program), verdict, compared)
 }
 
@@ -220,7 +241,7 @@ fn counted(count: usize, noun: &str) -> String {
 
 fn next(origin: &Origin, closing: &Closing<'_>) -> String {
     match closing.compared {
-        Compared::Missing | Compared::Different(_) => format!("next: millpond test --bless {}", origin.path),
+        Compared::Missing | Compared::Different(_) => format!("next: {}", closing.accept),
         _ => format!(
             "next: millpond run FILE --seed {} | millpond run FILE --format json",
             origin.seed.wrapping_add(1)
