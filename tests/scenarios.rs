@@ -3,23 +3,33 @@
 //! Snapshots go through insta, so that `cargo insta review` works; `millpond test` must agree with it byte for byte.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use millpond::cli::{Scenario, Settings, find};
+use millpond::cli::{Accepted, Scenario, Settings, find};
 use millpond::report::{Compared, Notation, Options};
 use millpond::scenario::Program;
 use std::path::{Path, PathBuf};
 
-const SETTINGS: Settings = Settings { seed: 0, options: Options { width: 80, colour: false }, bless: false };
+const SETTINGS: Settings =
+    Settings { seed: 0, options: Options { width: 80, colour: false }, accepted: Accepted::Compared };
 
 fn main() {
     let arguments = Arguments::from_args();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
-    let files = find(&[folder]).expect("the scenarios can be read");
+    let files = find(std::slice::from_ref(&folder)).expect("the scenarios can be read");
+    assert_eq!(files.len(), count(&folder), "one test a file");
     let trials = files.into_iter().map(|file| {
         let name = file.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(&file);
         let name = name.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
         Trial::test(name, move || test(file))
     });
     libtest_mimic::run(&arguments, trials.collect()).exit();
+}
+
+/// The scenarios below a folder, counted without the code under test.
+fn count(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).expect("a folder can be read");
+    let paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    let files = paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "scn"));
+    files.count() + paths.iter().filter(|path| path.is_dir()).map(|path| count(path)).sum::<usize>()
 }
 
 fn test(file: PathBuf) -> Result<(), Failed> {

@@ -30,6 +30,11 @@ impl Annotations {
     }
 }
 
+/// What fails in a scenario, as the code host that this runs on reads it; nothing on another machine.
+pub fn for_this_machine(tested: &Tested) -> String {
+    Annotations::here().of(tested)
+}
+
 /// `::error file=..,line=..::..` for each thing that fails.
 fn github(tested: &Tested) -> String {
     let mut lines = String::new();

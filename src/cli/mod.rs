@@ -24,8 +24,9 @@ mod tested;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
+pub use annotations::for_this_machine as annotations;
 pub use outside::{Complaint, Status};
-pub use scenario::{Outcome, Scenario, Settings, find};
+pub use scenario::{Accepted, Outcome, Scenario, Settings, find};
 pub use snapshots::Place;
 pub use tested::{Remark, TestSettings, Tested, test as test_scenario};
 

@@ -1,7 +1,7 @@
 //! `millpond run`: runs one scenario and reports.
 
 use super::outside::{self, Complaint, Output, Status};
-use super::{Outcome, Scenario, Settings, sweep};
+use super::{Accepted, Outcome, Scenario, Settings, sweep};
 use crate::report::{Notation, Options};
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
@@ -81,7 +81,7 @@ impl Run {
             width: if to_terminal { outside::width() } else { 80 },
             colour: to_terminal && outside::colour(&io::stdout()),
         };
-        let settings = Settings { seed: self.seed, options, bless: false };
+        let settings = Settings { seed: self.seed, options, accepted: Accepted::Compared };
         if !self.set.is_empty() {
             let Some(values) = sweep::Values::read(&self.set)? else { return Ok(Status::Wrong) };
             return sweep::run(&scenario, &values, &settings, self.format, self.output.as_deref());

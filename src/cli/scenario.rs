@@ -32,8 +32,19 @@ pub struct Settings {
     pub seed: u64,
     /// How the report is to look.
     pub options: Options,
-    /// Whether the snapshots of a run that holds otherwise become the accepted ones.
-    pub bless: bool,
+    /// What is done about the snapshots that were accepted.
+    pub accepted: Accepted,
+}
+
+/// What a run does about the snapshots that were accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// They are not looked at.
+    Ignored,
+    /// The snapshots of the run must be equal to them.
+    Compared,
+    /// Those of a run that holds otherwise take their place.
+    Rewritten,
 }
 
 /// What came of a run.
@@ -67,6 +78,12 @@ impl Scenario {
     pub fn read(path: &Path) -> Result<Self, Complaint> {
         let text = outside::read(path)?;
         Ok(Self { path: path.to_owned(), text, place: Place::of(path), snapshots: None })
+    }
+
+    /// A scenario that is in no file; `path` is what it is called.
+    pub fn of_text(path: PathBuf, text: String) -> Self {
+        let place = Place::of(&path);
+        Self { path, text, place, snapshots: None }
     }
 
     /// The same, with its snapshot in another folder.
@@ -187,9 +204,12 @@ impl Scenario {
         let snapshots = snapshots.finish();
         let compared = match &snapshots {
             None => Compared::None,
+            Some(_) if settings.accepted == Accepted::Ignored => Compared::None,
             Some(_) if outside::is_standard_input(&self.path) => Compared::None,
-            // What fails is not accepted along with the rest.
-            Some(text) => self.place.compare(text, settings.bless && verdict.holds())?,
+            Some(text) => {
+                // What fails is not accepted along with the rest.
+                self.place.compare(text, settings.accepted == Accepted::Rewritten && verdict.holds())?
+            }
         };
         let failures = crate::report::failures(program, &verdict, &compared);
         Ok((Outcome { verdict, compared, snapshots, report: String::new(), failures }, ending))

@@ -1,7 +1,7 @@
 //! One scenario as a test: what must hold of it, and what there is to say about it. How that is shown is not its business.
 
 use super::outside::{self, Complaint, Status};
-use super::{Outcome, Scenario, Settings};
+use super::{Accepted, Outcome, Scenario, Settings};
 use crate::base::{Diagnostic, LineIndex, Severity};
 use crate::report::{Compared, Options};
 use std::path::{Path, PathBuf};
@@ -35,6 +35,8 @@ pub struct Tested {
     pub expects: bool,
     /// Whether its snapshot was written.
     pub blessed: bool,
+    /// Whether its snapshot is new, or another one than was accepted.
+    pub unaccepted: bool,
 }
 
 /// One thing that fails, at its place in the file.
@@ -65,6 +67,7 @@ impl Tested {
             remarks: Vec::new(),
             expects: true,
             blessed: false,
+            unaccepted: false,
         }
     }
 
@@ -105,9 +108,9 @@ fn judge(path: &Path, settings: &TestSettings, tested: &mut Tested) -> Result<()
             Ok(())
         }
         Ok((program, _)) => {
-            let bless = settings.bless;
-            let outcome = scenario.run(&program, &Settings { seed: 0, options: OPTIONS, bless })?;
-            ran(&scenario, outcome, bless, tested);
+            let accepted = if settings.bless { Accepted::Rewritten } else { Accepted::Compared };
+            let outcome = scenario.run(&program, &Settings { seed: 0, options: OPTIONS, accepted })?;
+            ran(&scenario, outcome, settings.bless, tested);
             Ok(())
         }
     }
@@ -166,6 +169,7 @@ fn describe(scenario: &Scenario, compared: &Compared, bless: bool, tested: &mut 
         true => "not accepted, since the scenario fails".to_owned(),
         false => format!("accept it with: {}", scenario.accept()),
     };
+    tested.unaccepted = compared.fails();
     let details = &mut tested.details;
     match compared {
         Compared::None | Compared::Equal => {}
