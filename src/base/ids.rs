@@ -23,8 +23,16 @@ define_index_type! {
     pub struct KernelId = u32;
 }
 define_index_type! {
-    /// A signal by which the host ends a kernel that runs `until` it.
+    /// A signal, by which one part of a program lets others go on.
     pub struct SignalId = u32;
+}
+define_index_type! {
+    /// A barrier, at which host threads wait for each other.
+    pub struct BarrierId = u32;
+}
+define_index_type! {
+    /// A collective: operations of several streams that run together.
+    pub struct CollectiveId = u32;
 }
 define_index_type! {
     /// A host thread.

@@ -204,6 +204,7 @@ impl<'f> Declared<'f> {
                     None
                 }
                 Content::Statement(Statement::Repeat(repeat)) => Some(&repeat.body),
+                Content::Statement(Statement::Thread(thread)) => Some(&thread.body),
                 _ => None,
             };
             if let Some(body) = body {

@@ -1,6 +1,6 @@
-//! Every freedom of a run goes through a chooser. So far that is how long operations run.
+//! Every freedom of a run goes through a chooser: how long operations run, and which of several host threads calls first.
 
-use crate::base::{Draws, IndexVec, Nanos, StmtId};
+use crate::base::{Draws, IndexVec, Nanos, StmtId, stable_hash};
 use crate::scenario::Program;
 use crate::trace::Law;
 use std::sync::Arc;
@@ -9,6 +9,8 @@ use std::sync::Arc;
 pub trait Chooser {
     /// Draws how long an operation of a statement runs. Operations of one statement draw one after the other.
     fn duration(&mut self, stmt: StmtId, law: &Law) -> Nanos;
+    /// Which of so many host threads that could call at the same time is to call. `among` is at least 1.
+    fn pick(&mut self, among: usize) -> usize;
 }
 
 /// Chooses by a seed. Each statement draws from a sequence of its own, so that an edit of one line leaves the draws of the
@@ -18,6 +20,7 @@ pub struct Seeded {
     seed: u64,
     streams: Arc<IndexVec<StmtId, u64>>,
     draws: IndexVec<StmtId, Option<Box<Draws>>>,
+    threads: Draws,
 }
 
 impl Seeded {
@@ -25,7 +28,8 @@ impl Seeded {
     pub fn new(program: &Program, seed: u64) -> Self {
         let streams = program.statements.iter().map(|statement| statement.draws).collect();
         let draws = program.statements.iter().map(|_| None).collect();
-        Self { seed, streams: Arc::new(streams), draws }
+        let threads = Draws::new(seed, stable_hash(&["host threads"]));
+        Self { seed, streams: Arc::new(streams), draws, threads }
     }
 }
 
@@ -40,6 +44,13 @@ impl Chooser for Seeded {
             Law::Constant(duration) => duration,
             Law::Uniform { low, high } => Nanos(draws.between(low.0, high.0)),
             Law::Normal { mean, deviation } => Nanos(draws.normal(mean.0, deviation.0)),
+        }
+    }
+
+    fn pick(&mut self, among: usize) -> usize {
+        match among {
+            0 | 1 => 0,
+            among => self.threads.below(among as u64) as usize,
         }
     }
 }

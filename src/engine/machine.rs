@@ -1,59 +1,35 @@
 //! The machine: one call of one host thread in, an answer and events out.
 
+use super::collectives::Collectives;
+use super::threads::{Awaited, Blocked, Host, Promise, Threads};
 use super::{Chooser, Progress};
 use crate::base::{
-    Bytes, DeviceId, HostId, IndexVec, Nanos, PoolId, SignalId, StmtId, StreamId, reuse_on_clone,
+    BarrierId, Bytes, CollectiveId, DeviceId, HostId, IndexVec, Nanos, PoolId, SignalId, StmtId, StreamId,
+    reuse_on_clone,
 };
 use crate::model::{Allocator, Known, Request};
-use crate::order::{Effect, Operation, Order, Runs, cycle};
+use crate::order::{Effect, Operation, Order, Runs};
 use crate::trace::{
     AllocId, Call, Cause, Detail, Event, Failure, HostCosts, Kind, PoolState, Reply, Setup, Sink, StreamKind,
-    StreamSetup, Takes, Target, Ticket, Waiter, join,
+    StreamSetup, Takes, Target, Ticket, join,
 };
 use std::task::Poll;
 
 /// Devices, their allocator, and the host threads that call them.
 #[derive(Debug)]
 pub struct Machine<A, P, C, S> {
-    order: Order,
+    pub(super) order: Order,
     model: A,
     progress: P,
     chooser: C,
     sink: S,
-    streams: IndexVec<StreamId, StreamSetup>,
+    pub(super) streams: IndexVec<StreamId, StreamSetup>,
     pools: usize,
     costs: HostCosts,
     legacy_sync_releases: bool,
-    hosts: IndexVec<HostId, Host>,
-    signals: IndexVec<SignalId, Signal>,
+    pub(super) threads: Threads,
+    pub(super) collectives: Collectives,
     scratch: Scratch,
-}
-
-/// A host thread as the machine sees it.
-#[derive(Debug)]
-struct Host {
-    now: Nanos,
-    /// The call that blocks it, and the device whose pools give memory back when it returns.
-    blocked: Option<Blocked>,
-    /// What that call waits for.
-    target: Vec<u32>,
-    /// What the host may see complete: what was complete before now, and what it has waited for.
-    visible: Vec<u32>,
-}
-
-/// A call that has not returned. What it waits for and what it will do was settled when it was made.
-#[derive(Clone, Copy, Debug)]
-struct Blocked {
-    stmt: StmtId,
-    target: Target,
-    releases: Option<DeviceId>,
-}
-
-/// A signal, and the operations that run until it is given.
-#[derive(Debug)]
-struct Signal {
-    given: bool,
-    stalled: Vec<Ticket>,
 }
 
 /// Memory that is kept between calls, so that none is asked for in each.
@@ -66,27 +42,24 @@ struct Scratch {
     states: Vec<PoolState>,
 }
 
-reuse_on_clone!(Host { now, blocked, target, visible });
-reuse_on_clone!(Signal { given, stalled });
 reuse_on_clone!(Scratch { waits, ready, released, pending, states });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
-    order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, hosts, signals, scratch,
+    order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, threads,
+    collectives, scratch,
 });
 
 /// Whose call it is, and of which statement.
 #[derive(Clone, Copy)]
-struct Caller {
-    host: HostId,
-    stmt: StmtId,
+pub(super) struct Caller {
+    pub(super) host: HostId,
+    pub(super) stmt: StmtId,
 }
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// A machine before its first call.
-    pub fn new(setup: &Setup, hosts: usize, model: A, progress: P, chooser: C, sink: S) -> Self {
-        let host = || Host { now: Nanos::ZERO, blocked: None, target: Vec::new(), visible: Vec::new() };
-        let signal = || Signal { given: false, stalled: Vec::new() };
+    pub fn new(setup: &Setup, model: A, progress: P, chooser: C, sink: S) -> Self {
         Self {
-            order: Order::new(setup, hosts),
+            order: Order::new(setup),
             model,
             progress,
             chooser,
@@ -95,8 +68,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             pools: setup.pools.len(),
             costs: setup.host,
             legacy_sync_releases: setup.rules.legacy_sync_releases,
-            hosts: (0..hosts).map(|_| host()).collect(),
-            signals: (0..setup.signals).map(|_| signal()).collect(),
+            threads: Threads::new(setup),
+            collectives: Collectives::new(setup),
             scratch: Scratch::default(),
         }
     }
@@ -118,19 +91,30 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     /// The later of the times that the devices and the host threads have reached.
     pub fn now(&self) -> Nanos {
-        self.hosts.iter().map(|host| host.now).fold(self.progress.now(), Nanos::max)
+        self.threads.hosts.iter().map(|host| host.now).fold(self.progress.now(), Nanos::max)
     }
 
-    /// Makes a call. `Pending`: it blocks; [`Machine::step`], then make the same call again, and no other for this host.
-    /// Of several hosts that could call, one whose time is the earliest is to.
+    /// When a host thread can make its next call; for one in a call that blocks, when that call returns. `None`: not before
+    /// something else happens.
+    pub fn time(&self, host: HostId) -> Option<Nanos> {
+        let Host { now, blocked, target, .. } = &self.threads.hosts[host];
+        let Some(Blocked { awaited, .. }) = blocked else { return Some(*now) };
+        let since = match awaited {
+            Awaited::Work { .. } => self.order.is_complete(target).then(|| self.progress.now()),
+            awaited => self.threads.over(host, *awaited),
+        };
+        since.map(|since| since.max(*now))
+    }
+
+    /// Makes a call. `Pending`: it blocks; when [`Machine::time`] says that it returns, make the same call again, and no
+    /// other for this host in between. Of several hosts that could call, one whose time is the earliest is to.
     ///
     /// # Panics
     /// On an id that the setup does not have, and at the 2^32nd operation of a stream; in debug builds also when the calls
     /// come in another order.
     pub fn call(&mut self, host: HostId, stmt: StmtId, call: &Call) -> Poll<Result<Reply, Failure>> {
         let caller = Caller { host, stmt };
-        let now = self.hosts[host].now;
-        let blocked = self.hosts[host].blocked;
+        let Host { now, blocked, .. } = self.threads.hosts[host];
         debug_assert!(
             blocked.is_none_or(|blocked| blocked.stmt == stmt),
             "a blocked host makes its call again"
@@ -146,6 +130,14 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         match call {
             Call::Sync(target) => return self.synchronise(caller, *target),
             Call::Poll(target) => return self.poll(caller, *target),
+            Call::Await(signal) => return self.meet(caller, Awaited::Signal(*signal)),
+            Call::Join(other) => return self.meet(caller, Awaited::End(*other)),
+            Call::Barrier(barrier) => {
+                if blocked.is_none() {
+                    self.arrive(caller, *barrier);
+                }
+                return self.meet(caller, Awaited::Barrier(*barrier));
+            }
             _ => {}
         }
         let result = self.perform(caller, call);
@@ -158,11 +150,16 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Call::Alloc { .. }
             | Call::Free { .. }
             | Call::Launch { .. }
+            | Call::HostFunction { .. }
+            | Call::Collective { .. }
             | Call::Record { .. }
             | Call::Wait { .. } => self.costs.submit,
             _ => self.costs.call,
         };
-        self.hosts[host].now = now.after(pays);
+        self.threads.hosts[host].now = now.after(pays);
+        if matches!(call, Call::Exit) {
+            self.threads.end(host);
+        }
         Poll::Ready(result)
     }
 
@@ -172,11 +169,19 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Call::Alloc { stream, pool, size } => self.alloc(caller, *stream, *pool, *size),
             Call::Free { stream, alloc } => self.free(caller, *stream, *alloc),
             Call::Launch { stream, takes, .. } => {
-                let runs = match takes {
-                    Takes::For(law) => Runs::For(self.chooser.duration(caller.stmt, law)),
-                    Takes::Until(signal) => Runs::Until(*signal),
-                };
+                let runs = self.runs(caller, takes);
                 self.submit(caller, *stream, runs, Effect::None);
+                Ok(Reply::Done)
+            }
+            Call::HostFunction { stream, takes, gives } => {
+                let runs = self.runs(caller, takes);
+                self.host_function(caller, *stream, runs, *gives);
+                Ok(Reply::Done)
+            }
+            Call::Collective { stream, collective, .. } => {
+                let at = self.order.next_ticket(*stream).expect("a stream has less than 2^32 operations");
+                let round = self.collectives.submit(*collective, at);
+                self.submit(caller, *stream, Runs::Together(*collective, round), Effect::None);
                 Ok(Reply::Done)
             }
             Call::Record { stream, event } => {
@@ -207,10 +212,16 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             }
             Call::Peek { pool, figure } => Ok(Reply::Value(self.model.state(*pool).figure(*figure))),
             Call::Signal(signal) => {
-                self.signals[*signal].given = true;
-                for ticket in std::mem::take(&mut self.signals[*signal].stalled) {
-                    self.progress.started(ticket, Nanos::ZERO);
+                let Machine { threads, order, progress, .. } = self;
+                let now = threads.hosts[caller.host].now;
+                for ticket in threads.give(*signal, now, order.seen(caller.host)) {
+                    progress.started(ticket, Nanos::ZERO);
                 }
+                Ok(Reply::Done)
+            }
+            Call::Spawn(host) => {
+                self.threads.spawn(caller.host, *host);
+                self.order.follow(caller.host, *host);
                 Ok(Reply::Done)
             }
             Call::Expect { expect, operands } => {
@@ -226,8 +237,58 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Ok(Reply::Done)
             }
             Call::Query(target) => self.query(caller, *target),
-            Call::Sleep(_) | Call::Sync(_) | Call::Poll(_) => Ok(Reply::Done),
+            Call::Sleep(_) | Call::Exit => Ok(Reply::Done),
+            Call::Sync(_) | Call::Poll(_) | Call::Await(_) | Call::Join(_) | Call::Barrier(_) => {
+                unreachable!("a call that may block is made elsewhere")
+            }
         }
+    }
+
+    fn runs(&mut self, caller: Caller, takes: &Takes) -> Runs {
+        match takes {
+            Takes::For(law) => Runs::For(self.chooser.duration(caller.stmt, law)),
+            Takes::Until(signal) => Runs::Until(*signal),
+        }
+    }
+
+    /// What it gives carries everything that is ordered before it.
+    fn host_function(&mut self, caller: Caller, stream: StreamId, runs: Runs, gives: Option<SignalId>) {
+        let ticket = self.order.next_ticket(stream).expect("a stream has less than 2^32 operations");
+        if let Some(signal) = gives {
+            let mut clock = self.order.ordered(caller.host, stream).to_vec();
+            clock[stream.index()] = ticket.seq;
+            self.threads.promises.push(Promise { ticket, signal, clock });
+        }
+        self.submit(caller, stream, runs, Effect::None);
+    }
+
+    /// A thread comes to a barrier. The last one takes the others along: each has seen what any of them has.
+    fn arrive(&mut self, caller: Caller, barrier: BarrierId) {
+        let together = self.threads.arrive(barrier, caller.host);
+        for host in &together {
+            self.order.follow(*host, caller.host);
+        }
+        for host in &together {
+            self.order.follow(caller.host, *host);
+        }
+    }
+
+    /// Waits for other threads.
+    fn meet(&mut self, caller: Caller, awaited: Awaited) -> Poll<Result<Reply, Failure>> {
+        let Caller { host, stmt } = caller;
+        let Some(since) = self.threads.over(host, awaited) else {
+            self.threads.block(host, stmt, awaited);
+            return Poll::Pending;
+        };
+        self.threads.go_on(host, since);
+        match awaited {
+            Awaited::Signal(signal) => self.order.see(host, self.threads.carried(signal)),
+            Awaited::End(other) => self.order.follow(other, host),
+            Awaited::Barrier(_) | Awaited::Work { .. } => {}
+        }
+        let host = &mut self.threads.hosts[host];
+        host.now = host.now.after(self.costs.call);
+        Poll::Ready(Ok(Reply::Done))
     }
 
     fn alloc(
@@ -241,7 +302,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let request = Request { pool, size, at };
         let wants_refusals = self.sink.wants(Detail::Refusals);
         self.look(caller.host);
-        let done = &self.hosts[caller.host].visible;
+        let done = &self.threads.hosts[caller.host].visible;
         let (ordered, seen, observed) = self.order.known(caller.host, stream);
         let known = Known { ordered, done, seen, observed };
         let refusals = wants_refusals.then(|| self.model.refused(request, known));
@@ -277,8 +338,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     }
 
     fn synchronise(&mut self, caller: Caller, target: Target) -> Poll<Result<Reply, Failure>> {
-        let Some(Blocked { releases, .. }) = self.awaited(caller, target) else { return Poll::Pending };
-        self.order.observe(caller.host, &self.hosts[caller.host].target);
+        let Some(releases) = self.awaited(caller, target) else { return Poll::Pending };
+        self.order.observe(caller.host, &self.threads.hosts[caller.host].target);
         self.settle(caller, releases);
         Poll::Ready(Ok(Reply::Done))
     }
@@ -293,30 +354,30 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         Poll::Ready(Ok(Reply::Done))
     }
 
-    /// The call as it was made, once everything that it waits for is complete; until then the host is blocked.
-    fn awaited(&mut self, caller: Caller, target: Target) -> Option<Blocked> {
-        let blocked = self.hosts[caller.host].blocked;
-        let call = blocked.unwrap_or_else(|| {
-            let releases = self.releases(target);
-            self.order.target(target, &mut self.hosts[caller.host].target);
-            Blocked { stmt: caller.stmt, target, releases }
-        });
-        let host = &mut self.hosts[caller.host];
-        if !self.order.is_complete(&host.target) {
-            host.blocked = Some(call);
+    /// The device whose pools give memory back when the call returns, as settled when it was made, once everything that it
+    /// waits for is complete; until then the host is blocked.
+    fn awaited(&mut self, caller: Caller, target: Target) -> Option<Option<DeviceId>> {
+        let Caller { host, stmt } = caller;
+        let (releases, since) = match self.threads.hosts[host].blocked {
+            Some(Blocked { awaited: Awaited::Work { releases, .. }, .. }) => (releases, self.progress.now()),
+            _ => {
+                self.order.target(target, &mut self.threads.hosts[host].target);
+                (self.releases(target), Nanos::ZERO)
+            }
+        };
+        if !self.order.is_complete(&self.threads.hosts[host].target) {
+            self.threads.block(host, stmt, Awaited::Work { target, releases });
             return None;
         }
-        host.blocked = None;
-        if blocked.is_some() {
-            host.now = host.now.max(self.progress.now());
-        }
+        self.threads.go_on(host, since);
+        let host = &mut self.threads.hosts[host];
         host.now = host.now.after(self.costs.call);
-        Some(call)
+        Some(releases)
     }
 
     /// Brings up to date what the host may see complete.
     fn look(&mut self, host: HostId) {
-        let visible = &mut self.hosts[host].visible;
+        let visible = &mut self.threads.hosts[host].visible;
         visible.clear();
         visible.extend_from_slice(self.progress.done());
         join(visible, self.order.seen(host));
@@ -324,10 +385,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     /// Asks once. Progress at this very time is not visible yet, as for every call.
     fn query(&mut self, caller: Caller, target: Target) -> Result<Reply, Failure> {
-        let host = &mut self.hosts[caller.host];
+        let host = &mut self.threads.hosts[caller.host];
         self.order.target(target, &mut host.target);
         self.look(caller.host);
-        let host = &self.hosts[caller.host];
+        let host = &self.threads.hosts[caller.host];
         if host.target.iter().zip(&host.visible).any(|(asked, done)| asked > done) {
             return Err(Failure::NotReady);
         }
@@ -337,7 +398,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     fn see(&mut self, caller: Caller) {
         let Caller { host, stmt } = caller;
-        let Host { target: seen, now, .. } = &self.hosts[host];
+        let Host { target: seen, now, .. } = &self.threads.hosts[host];
         self.order.see(host, seen);
         if self.sink.wants(Detail::Events) {
             self.sink.event(&Event { at: *now, host, stmt, ticket: None, kind: Kind::Seen { seen } });
@@ -371,7 +432,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if self.sink.wants(Detail::Events) {
             let Caller { host, stmt } = caller;
             let kind = Kind::Synchronised { observed };
-            self.sink.event(&Event { at: self.hosts[host].now, host, stmt, ticket: None, kind });
+            self.sink.event(&Event { at: self.threads.hosts[host].now, host, stmt, ticket: None, kind });
         }
         for (pool, bytes) in &released {
             self.emit(caller, None, Kind::Released { pool: *pool, bytes: *bytes });
@@ -404,9 +465,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
     }
 
-    /// Goes to the next completion on a device. `false`: nothing runs that could complete.
-    pub fn step(&mut self) -> bool {
-        match self.progress.next(None) {
+    /// Goes to the next completion on a device, if there is one before `until` (without `until`: any). `false`: there is none.
+    pub fn step(&mut self, until: Option<Nanos>) -> bool {
+        match self.progress.next(until) {
             Some(stream) => {
                 self.complete(stream);
                 true
@@ -419,77 +480,62 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let mut ready = std::mem::take(&mut self.scratch.ready);
         let (ticket, operation) = self.order.retire(stream, &mut ready);
         self.emit_device(ticket, operation, Kind::End);
+        if !self.threads.promises.is_empty() {
+            self.keep_promise(ticket);
+        }
         for stream in ready.drain(..) {
             self.start(stream);
         }
         self.scratch.ready = ready;
     }
 
+    fn keep_promise(&mut self, ticket: Ticket) {
+        let promises = &mut self.threads.promises;
+        let Some(at) = promises.iter().position(|promise| promise.ticket == ticket) else { return };
+        let Promise { signal, clock, .. } = promises.swap_remove(at);
+        for stalled in self.threads.give(signal, self.progress.now(), &clock) {
+            self.progress.started(stalled, Nanos::ZERO);
+        }
+    }
+
     fn start(&mut self, stream: StreamId) {
         let (ticket, operation) = self.order.ready(stream).expect("only what is ready starts");
+        if let Runs::Together(collective, round) = operation.runs {
+            return self.start_together(collective, round, ticket);
+        }
         self.emit_device(ticket, operation, Kind::Start);
         match operation.runs {
             Runs::For(duration) => self.progress.started(ticket, duration),
-            Runs::Until(signal) if self.signals[signal].given => self.progress.started(ticket, Nanos::ZERO),
-            Runs::Until(signal) => self.signals[signal].stalled.push(ticket),
+            Runs::Until(signal) if self.threads.signals[signal].given.is_some() => {
+                self.progress.started(ticket, Nanos::ZERO);
+            }
+            Runs::Until(signal) => self.threads.signals[signal].stalled.push(ticket),
+            Runs::Together(..) => {}
         }
     }
 
-    /// Tells the sink who waits for whom, when nothing can advance any more although something should: a cycle, or the
-    /// operations that wait for a signal which nobody is left to give. Says whether there was anything to tell.
-    pub fn tell_deadlock(&mut self, host: HostId, stmt: StmtId) -> bool {
-        let mut waiters = cycle(&self.wait_for_edges());
-        if waiters.is_empty() {
-            for (signal, state) in self.signals.iter_enumerated() {
-                waiters.extend(state.stalled.iter().map(|ticket| Waiter::Operation(*ticket)));
-                waiters.extend((!state.stalled.is_empty()).then_some(Waiter::Signal(signal)));
-            }
+    /// The last part that could start starts all of them; how long they run is drawn once, for the first one.
+    fn start_together(&mut self, collective: CollectiveId, round: u32, part: Ticket) {
+        let parts = self.collectives.ready(collective, round, part);
+        let mut takes = None;
+        for part in parts {
+            let (_, operation) = self.order.head(part.stream).expect("a part that waits is at the head");
+            let law = self.collectives.takes(collective);
+            let takes = *takes.get_or_insert_with(|| self.chooser.duration(operation.stmt, &law));
+            self.emit_device(part, operation, Kind::Start);
+            self.progress.started(part, takes);
         }
-        if !waiters.is_empty() {
-            self.emit(Caller { host, stmt }, None, Kind::Deadlock(&waiters));
-        }
-        !waiters.is_empty()
     }
 
-    fn wait_for_edges(&self) -> Vec<(Waiter, Waiter)> {
-        let mut edges = Vec::new();
-        let wait_in_stream = |edges: &mut Vec<_>, ticket: Ticket| {
-            if let Some((head, _)) = self.order.head(ticket.stream).filter(|(head, _)| head.seq < ticket.seq)
-            {
-                edges.push((Waiter::Operation(ticket), Waiter::Operation(head)));
-            }
-        };
-        let blocked = || self.hosts.iter_enumerated().filter(|(_, host)| host.blocked.is_some());
-        for (id, host) in blocked() {
-            let streams = host.blocked.into_iter().flat_map(|blocked| self.order.awaited(blocked.target));
-            for stream in streams {
-                let last = Ticket { stream, seq: host.target[stream.index()] };
-                if self.order.head(last.stream).is_some_and(|(head, _)| head.seq <= last.seq) {
-                    edges.push((Waiter::Host(id), Waiter::Operation(last)));
-                    wait_in_stream(&mut edges, last);
-                }
-            }
-        }
-        for stream in self.streams.indices() {
-            let Some((head, _)) = self.order.head(stream) else { continue };
-            for blocker in self.order.blockers(stream) {
-                edges.push((Waiter::Operation(head), Waiter::Operation(blocker)));
-                wait_in_stream(&mut edges, blocker);
-            }
-        }
-        for (signal, state) in self.signals.iter_enumerated() {
-            edges.extend(
-                state.stalled.iter().map(|ticket| (Waiter::Operation(*ticket), Waiter::Signal(signal))),
-            );
-            edges.extend(blocked().map(|(host, _)| (Waiter::Signal(signal), Waiter::Host(host))));
-        }
-        edges
+    /// One of so many host threads that could call at the same time.
+    pub fn pick(&mut self, among: usize) -> usize {
+        self.chooser.pick(among)
     }
 
-    fn emit(&mut self, caller: Caller, ticket: Option<Ticket>, kind: Kind<'_>) {
+    pub(super) fn emit(&mut self, caller: Caller, ticket: Option<Ticket>, kind: Kind<'_>) {
         if self.sink.wants(Detail::Events) {
             let Caller { host, stmt } = caller;
-            self.sink.event(&Event { at: self.hosts[host].now, host, stmt, ticket, kind });
+            self.sink.event(&Event { at: self.threads.hosts[host].now, host, stmt, ticket, kind });
         }
     }
 

@@ -4,8 +4,11 @@
 //! Its callers are program cursors, a simulated driver, and exploration. It must not know names, texts or verdicts.
 
 mod choice;
+mod collectives;
+mod deadlock;
 mod machine;
 mod run;
+mod threads;
 mod timeline;
 
 pub use choice::{Chooser, Seeded};

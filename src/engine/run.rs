@@ -1,11 +1,12 @@
-//! A whole run: the program's cursor makes its calls to a machine until it ends, breaks off, or nothing can advance.
+//! A whole run: the program's host threads make their calls to a machine until they end, one breaks off, or nothing can
+//! advance.
 
 use super::{Chooser, Machine, Progress, Seeded, Timeline};
-use crate::base::{HostId, Nanos, StmtId};
+use crate::base::{HostId, IndexVec, Nanos, StmtId};
 use crate::model::Allocator;
 use crate::model::cuda::Cuda;
 use crate::scenario::{Cursor, Program, Step};
-use crate::trace::{Detail, Event, Kind, Reply, Sink};
+use crate::trace::{Call, Detail, Event, Failure, Kind, Reply, Sink};
 use std::task::Poll;
 
 /// How a run ended.
@@ -34,14 +35,12 @@ pub enum Stop {
     },
 }
 
-const HOST: HostId = HostId::from_raw_unchecked(0);
-
 /// Runs a program on the `cuda` model in virtual time. The same program and seed give the same events.
 pub fn run<S: Sink>(program: &Program, seed: u64, sink: S) -> Ending {
     let setup = &program.setup;
     let timeline = Timeline::new(setup.streams.len());
     let chooser = Seeded::new(program, seed);
-    run_on(program, &mut Machine::new(setup, 1, Cuda::new(setup), timeline, chooser, sink))
+    run_on(program, &mut Machine::new(setup, Cuda::new(setup), timeline, chooser, sink))
 }
 
 /// Runs a program on a machine that has made no call yet.
@@ -52,54 +51,107 @@ where
     C: Chooser,
     S: Sink,
 {
-    let mut cursor = Cursor::new(program);
-    let mut last = StmtId::new(0);
+    let main = HostId::new(0);
+    let held = (0..program.setup.hosts).map(|_| None).collect();
+    let cursor = Cursor::new(program);
+    let mut run = Run { program, machine, cursor, alive: vec![main], held, ties: Vec::new() };
     let stop = loop {
-        match cursor.next(program) {
-            Step::Call(stmt, call) => {
-                last = stmt;
-                let result = loop {
-                    match machine.call(HOST, stmt, &call) {
-                        Poll::Ready(result) => break Some(result),
-                        Poll::Pending if machine.step() => {}
-                        Poll::Pending => break None,
-                    }
-                };
-                match result {
-                    Some(result) => {
-                        if let (Ok(Reply::Allocated(_)), Some(buffer)) = (&result, cursor.naming()) {
-                            tell(machine, stmt, Kind::Named(buffer));
-                        }
-                        cursor.answer(&result);
-                    }
-                    None => {
-                        machine.tell_deadlock(HOST, stmt);
-                        break Some(Stop::Deadlock { stmt });
-                    }
-                }
-            }
-            Step::Skipped(stmt, buffer) => tell(machine, stmt, Kind::Skipped(buffer)),
-            Step::Broken(stmt, broken) => break Some(Stop::Broken { stmt, reason: broken.to_string() }),
-            Step::Done => break None,
+        match run.turn() {
+            Ok(true) => {}
+            Ok(false) => break None,
+            Err(stop) => break Some(stop),
         }
     };
-    while machine.step() {}
-    let hangs = stop.is_none() && machine.tell_deadlock(HOST, last);
+    while run.machine.step(None) {}
+    let last = run.cursor.latest(main);
+    let hangs = stop.is_none() && run.machine.tell_deadlock(main, last);
     let stop = stop.or_else(|| hangs.then_some(Stop::Deadlock { stmt: last }));
-    Ending { at: machine.now(), stop }
+    Ending { at: run.machine.now(), stop }
 }
 
-/// Tells the sink what only the program knows.
-fn tell<A, P, C, S>(machine: &mut Machine<A, P, C, S>, stmt: StmtId, kind: Kind<'_>)
-where
-    A: Allocator,
-    P: Progress,
-    C: Chooser,
-    S: Sink,
-{
-    let at = machine.now();
-    let sink = machine.sink();
-    if sink.wants(Detail::Events) {
-        sink.event(&Event { at, host: HOST, stmt, ticket: None, kind });
+/// A run in progress.
+struct Run<'r, A, P, C, S> {
+    program: &'r Program,
+    machine: &'r mut Machine<A, P, C, S>,
+    cursor: Cursor,
+    /// The host threads that have begun and not ended, in the order in which they began.
+    alive: Vec<HostId>,
+    /// The calls that block.
+    held: IndexVec<HostId, Option<(StmtId, Call)>>,
+    /// Of the threads, the ones that could call next.
+    ties: Vec<HostId>,
+}
+
+impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
+    /// One step of one host thread. `false`: all of them have ended.
+    fn turn(&mut self) -> Result<bool, Stop> {
+        let Some(host) = self.host()? else { return Ok(false) };
+        let step = match self.held[host].take() {
+            Some((stmt, call)) => Step::Call(stmt, call),
+            None => self.cursor.next(self.program, host),
+        };
+        match step {
+            Step::Call(stmt, call) => match self.machine.call(host, stmt, &call) {
+                Poll::Ready(result) => self.answered(host, stmt, &call, &result),
+                Poll::Pending => self.held[host] = Some((stmt, call)),
+            },
+            Step::Skipped(stmt, buffer) => self.tell(host, stmt, Kind::Skipped(buffer)),
+            Step::Broken(stmt, broken) => return Err(Stop::Broken { stmt, reason: broken.to_string() }),
+            Step::Done => self.alive.retain(|other| *other != host),
+        }
+        Ok(true)
+    }
+
+    /// The thread whose turn it is: the earliest one that can go on, chosen among equals. Devices get on as far as that.
+    fn host(&mut self) -> Result<Option<HostId>, Stop> {
+        loop {
+            self.ties.clear();
+            let mut earliest = None;
+            for host in &self.alive {
+                let Some(time) = self.machine.time(*host) else { continue };
+                if earliest.is_some_and(|earliest| earliest < time) {
+                    continue;
+                }
+                if earliest != Some(time) {
+                    earliest = Some(time);
+                    self.ties.clear();
+                }
+                self.ties.push(*host);
+            }
+            let Some(first) = self.alive.first() else { return Ok(None) };
+            match self.ties.as_slice() {
+                // What completes before that time may let another thread go on earlier.
+                [_, ..] if self.alive.len() > 1 && self.machine.step(earliest) => {}
+                [] if self.machine.step(None) => {}
+                [] => {
+                    let stmt = self.cursor.latest(*first);
+                    self.machine.tell_deadlock(*first, stmt);
+                    return Err(Stop::Deadlock { stmt });
+                }
+                [only] => return Ok(Some(*only)),
+                several => return Ok(Some(several[self.machine.pick(several.len())])),
+            }
+        }
+    }
+
+    fn answered(&mut self, host: HostId, stmt: StmtId, call: &Call, result: &Result<Reply, Failure>) {
+        if let (Ok(Reply::Allocated(_)), Some(buffer)) = (result, self.cursor.naming(host)) {
+            self.tell(host, stmt, Kind::Named(buffer));
+        }
+        self.cursor.answer(host, result);
+        match call {
+            Call::Spawn(child) => self.alive.push(*child),
+            Call::Exit => self.alive.retain(|other| *other != host),
+            _ => {}
+        }
+    }
+
+    /// Tells the sink what only the program knows.
+    fn tell(&mut self, host: HostId, stmt: StmtId, kind: Kind<'_>) {
+        let at = self.machine.time(host).unwrap_or_else(|| self.machine.now());
+        let sink = self.machine.sink();
+        if sink.wants(Detail::Events) {
+            sink.event(&Event { at, host, stmt, ticket: None, kind });
+        }
     }
 }

@@ -180,6 +180,9 @@ mod tests {
             streams: index_vec![],
             events: 0,
             signals: 0,
+            hosts: 1,
+            barriers: index_vec![],
+            collectives: index_vec![],
             rules: Rules {
                 alignment: Bytes(512),
                 growth: Bytes::mib(32),

@@ -2,7 +2,7 @@
 //!
 //! An operation enters the graph with its first edge and leaves both on completion. Stream order needs no edges.
 
-use crate::base::{HostId, Nanos, SignalId, StmtId, StreamId, reuse_on_clone};
+use crate::base::{CollectiveId, HostId, Nanos, SignalId, StmtId, StreamId, reuse_on_clone};
 use crate::trace::{Cause, Ticket};
 use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::graph::NodeIndex;
@@ -25,8 +25,10 @@ pub struct Operation {
 pub enum Runs {
     /// So long.
     For(Nanos),
-    /// Until the host gives this signal.
+    /// Until this signal is given.
     Until(SignalId),
+    /// With the other parts of this round of a collective.
+    Together(CollectiveId, u32),
 }
 
 #[derive(Debug)]

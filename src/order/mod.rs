@@ -90,8 +90,9 @@ pub enum Effect<'a> {
 }
 
 impl Order {
-    /// The order before the first call, for so many host threads.
-    pub fn new(setup: &Setup, hosts: usize) -> Self {
+    /// The order before the first call.
+    pub fn new(setup: &Setup) -> Self {
+        let hosts = setup.hosts;
         let width = setup.streams.len();
         let empty = || vec![0; width];
         let lane = |stream: &crate::trace::StreamSetup| Lane {
@@ -306,6 +307,16 @@ impl Order {
     pub fn see(&mut self, host: HostId, cut: &Cut) {
         if join(&mut self.hosts[host.index()], cut) {
             self.host_versions[host.index()] += 1;
+        }
+    }
+
+    /// What one host thread has seen complete, another one has now seen too.
+    pub fn follow(&mut self, from: HostId, to: HostId) {
+        if from != to {
+            let mut seen = std::mem::take(&mut self.view);
+            seen.clone_from(&self.hosts[from.index()]);
+            self.see(to, &seen);
+            self.view = seen;
         }
     }
 

@@ -14,6 +14,9 @@ fn setup(kinds: &[StreamKind], events: usize) -> Setup {
         streams: kinds.iter().map(|kind| StreamSetup { device, kind: *kind }).collect(),
         events,
         signals: 0,
+        hosts: 1,
+        barriers: index_vec![],
+        collectives: index_vec![],
         rules: Rules {
             alignment: Bytes(512),
             growth: Bytes::mib(32),
@@ -32,7 +35,7 @@ struct Line {
 
 impl Line {
     fn new(kinds: &[StreamKind]) -> Self {
-        Self { order: Order::new(&setup(kinds, 2), 1), waits: Vec::new() }
+        Self { order: Order::new(&setup(kinds, 2)), waits: Vec::new() }
     }
 
     fn submit(&mut self, stream: usize, effect: Effect<'_>) -> Ticket {

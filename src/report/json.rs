@@ -62,6 +62,7 @@ impl<W: Write> Sink for Lines<'_, W> {
         let line = Line {
             at: event.at.0,
             line: self.book.line(event.stmt),
+            thread: (event.host.index() > 0).then(|| self.book.thread(event.host)),
             operation: event.ticket.map(|ticket| operation(&self.book, ticket)),
             body: body(&self.book, event),
         };
@@ -85,6 +86,9 @@ struct Header<'a> {
 struct Line<'a> {
     at: u64,
     line: u32,
+    /// Missing for the thread that begins the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     operation: Option<Operation<'a>>,
     #[serde(flatten)]
@@ -178,7 +182,14 @@ enum CallLine<'a> {
     Trim { pool: &'a str, keep: u64 },
     Set { pool: &'a str, attribute: &'static str, value: u64 },
     Read { pool: &'a str, figure: &'static str },
+    HostFunction { stream: &'a str, until: Option<&'a str>, gives: Option<&'a str> },
+    Collective { stream: &'a str, collective: &'a str, uses: Vec<String> },
     Signal { name: &'a str },
+    Await { name: &'a str },
+    Spawn { thread: &'a str },
+    Exit,
+    Join { thread: &'a str },
+    Barrier { name: &'a str },
     Expect,
     Snapshot,
 }
@@ -256,9 +267,10 @@ enum OperandsLine {
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum WaiterLine<'a> {
-    Host(usize),
+    Host(&'a str),
     Operation(Operation<'a>),
     Signal(&'a str),
+    Parts(&'a str),
 }
 
 fn operation<'p>(book: &Book<'p>, ticket: Ticket) -> Operation<'p> {
@@ -337,6 +349,13 @@ fn target_name<'a>(book: &Book<'a>, target: &Target) -> &'a str {
     }
 }
 
+fn awaited_signal<'a>(program: &'a Program, takes: &Takes) -> Option<&'a str> {
+    match takes {
+        Takes::Until(signal) => Some(&program.names.signals[*signal]),
+        Takes::For(_) => None,
+    }
+}
+
 fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
     let program: &'a Program = book.program;
     let names = &program.names;
@@ -351,10 +370,7 @@ fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             stream: book.stream(*stream),
             kernel: &names.kernels[*kernel],
             uses: uses.iter().map(|used| book.block(used.alloc)).collect(),
-            until: match takes {
-                Takes::Until(signal) => Some(&names.signals[*signal]),
-                Takes::For(_) => None,
-            },
+            until: awaited_signal(program, takes),
         },
         Call::Record { stream, event } => {
             CallLine::Record { stream: book.stream(*stream), name: &names.events[*event] }
@@ -375,7 +391,22 @@ fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Read { pool, figure } | Call::Peek { pool, figure } => {
             CallLine::Read { pool: &names.pools[*pool], figure: figure.name() }
         }
+        Call::HostFunction { stream, takes, gives } => CallLine::HostFunction {
+            stream: book.stream(*stream),
+            until: awaited_signal(program, takes),
+            gives: gives.map(|signal| names.signals[signal].as_str()),
+        },
+        Call::Collective { stream, collective, uses } => CallLine::Collective {
+            stream: book.stream(*stream),
+            collective: &names.collectives[*collective],
+            uses: uses.iter().map(|used| book.block(used.alloc)).collect(),
+        },
         Call::Signal(signal) => CallLine::Signal { name: &names.signals[*signal] },
+        Call::Await(signal) => CallLine::Await { name: &names.signals[*signal] },
+        Call::Spawn(host) => CallLine::Spawn { thread: &names.hosts[*host] },
+        Call::Exit => CallLine::Exit,
+        Call::Join(host) => CallLine::Join { thread: &names.hosts[*host] },
+        Call::Barrier(barrier) => CallLine::Barrier { name: &names.barriers[*barrier] },
         Call::Expect { .. } => CallLine::Expect,
         Call::Snapshot(_) => CallLine::Snapshot,
     }
@@ -452,9 +483,10 @@ fn operands_line(operands: &Operands) -> OperandsLine {
 fn waiter_line<'a>(book: &Book<'a>, waiter: &Waiter) -> WaiterLine<'a> {
     let program: &'a Program = book.program;
     match waiter {
-        Waiter::Host(host) => WaiterLine::Host(host.index()),
+        Waiter::Host(host) => WaiterLine::Host(book.thread(*host)),
         Waiter::Operation(ticket) => WaiterLine::Operation(operation(book, *ticket)),
         Waiter::Signal(signal) => WaiterLine::Signal(&program.names.signals[*signal]),
+        Waiter::Parts(collective) => WaiterLine::Parts(&program.names.collectives[*collective]),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! It remembers an allocation for as long as a byte of it was not handed out again, and nothing for longer.
 
-use crate::base::{BufferId, StmtId, StreamId};
+use crate::base::{BufferId, HostId, StmtId, StreamId};
 use crate::oracle::Verdict;
 use crate::scenario::{Action, Chosen, Instruction, Program};
 use crate::trace::{AllocId, Call, Event, Kind, Range, Ticket};
@@ -198,6 +198,12 @@ impl<'p> Book<'p> {
         verdict.skipped.iter().any(|skipped| skipped.stmt == stmt)
     }
 
+    /// The name of a host thread.
+    pub(crate) fn thread(&self, host: HostId) -> &'p str {
+        let program: &'p Program = self.program;
+        &program.names.hosts[host]
+    }
+
     /// The name of a stream.
     pub(crate) fn stream(&self, stream: StreamId) -> &'p str {
         let program: &'p Program = self.program;
@@ -230,6 +236,9 @@ mod tests {
             streams: index_vec![],
             events: 0,
             signals: 0,
+            hosts: 1,
+            barriers: index_vec![],
+            collectives: index_vec![],
             rules,
             host: HostCosts::default(),
         };

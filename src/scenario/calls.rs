@@ -1,14 +1,14 @@
 //! Calls and expectations: each statement becomes instructions.
 
-use super::check::{Checker, Signal};
+use super::check::Checker;
 use super::compute::{common_unit, default_stream_word};
-use super::names::{Binding, Kind, Meaning};
+use super::names::{Kind, Meaning};
 use super::value::unit_name;
 use super::{
     Action, Chosen, Demand, Expect, Formula, Instruction, Moment, Outcome, SnapshotLine, SyncTarget, Unit,
     Value, codes,
 };
-use crate::base::{BufferId, DeviceId, Diagnostic, EventId, SignalId, Span, StmtId, stable_hash};
+use crate::base::{BufferId, DeviceId, Diagnostic, EventId, Span, StmtId, stable_hash};
 use crate::syntax::ast::{self, CallKind, Operation, Path, Relation};
 use crate::trace::{Access, Attribute, Comparison, Failure, Figure, Policy, Takes};
 
@@ -34,6 +34,9 @@ impl Checker<'_> {
             CallKind::Set { attribute, value } => self.set(attribute, value),
             CallKind::Reset(attribute) => self.reset(attribute),
             CallKind::Signal(name) => self.give(name).map(Action::Signal),
+            CallKind::Await(name) => self.awaited(name).map(Action::Await),
+            CallKind::Join(path) => self.join(path),
+            CallKind::Barrier { name, of } => self.barrier(name, of).map(Action::Barrier),
         };
         match action.filter(|_| outcome.is_some()) {
             Some(action) => self.code.push(Instruction::Call { stmt, action }),
@@ -98,6 +101,9 @@ impl Checker<'_> {
                 let event = self.event(event);
                 Some(Action::Wait { stream: stream?, event: event? })
             }
+            Operation::Host { takes, gives } => {
+                self.host_function(stmt, path, stream, takes.as_ref(), gives.as_ref())
+            }
             Operation::Launch { .. } => self.launch(stmt, path, stream, operation),
         }
     }
@@ -131,24 +137,27 @@ impl Checker<'_> {
             return None;
         };
         let buffers: Vec<_> = arguments.iter().map(|argument| self.buffer(argument)).collect();
-        let kernel = self.resolve(name, &[Kind::Kernel]);
+        let kernel = self.resolve(name, &[Kind::Kernel, Kind::Collective]);
         // Looked at even after another mistake of the line, so that all are told.
-        let takes = takes.as_ref().map(|takes| match takes {
-            ast::Takes::For(law) => self.law(law).map(Takes::For),
-            ast::Takes::Until(signal) => self.awaited(signal).map(Takes::Until),
-        });
-        let Meaning::Kernel(kernel) = kernel? else { return None };
+        let takes = takes.as_ref().map(|takes| (takes, self.takes(takes)));
+        let kernel = match kernel? {
+            Meaning::Kernel(kernel) => kernel,
+            Meaning::Collective(collective) => {
+                if let Some((takes, _)) = takes {
+                    self.no_duration_of_its_own(name, takes);
+                    return None;
+                }
+                self.statements[stmt].draws = self.draws(path, name);
+                let buffers: Option<Vec<_>> = buffers.into_iter().collect();
+                return self.part(collective, name, stream?, buffers?, *parentheses);
+            }
+            _ => return None,
+        };
+        let takes = takes.map(|(_, takes)| takes);
         let declared = &self.kernels[kernel.index()];
-        if declared.uses.len() != arguments.len() {
-            let (wanted, place) = (declared.uses.len(), declared.parameters);
-            let plural = if wanted == 1 { "buffer" } else { "buffers" };
-            let message =
-                format!("`{}` takes {wanted} {plural}, and {} are given", name.text, arguments.len());
-            let label = format!("expected {wanted}");
-            let diagnostic = Diagnostic::error(codes::WRONG_ARGUMENT_COUNT, message, *parentheses, label);
-            self.tell(diagnostic.also(place, "declared here"));
-            return None;
-        }
+        let (wanted, place) = (declared.uses.len(), declared.parameters);
+        self.argument_count(name, wanted, place, arguments.len(), *parentheses)?;
+        let declared = &self.kernels[kernel.index()];
         let takes = takes.unwrap_or_else(|| declared.law.map(Takes::For));
         let uses: Option<Vec<(Chosen<BufferId>, Access)>> = buffers
             .into_iter()
@@ -159,13 +168,45 @@ impl Checker<'_> {
         Some(Action::Launch { stream: stream?, kernel, takes: takes?, uses: uses? })
     }
 
+    /// Tells it when a launch has another number of arguments than there are parameters.
+    pub(super) fn argument_count(
+        &mut self,
+        name: &ast::Name,
+        wanted: usize,
+        declared: Span,
+        given: usize,
+        place: Span,
+    ) -> Option<()> {
+        if wanted == given {
+            return Some(());
+        }
+        let plural = if wanted == 1 { "buffer" } else { "buffers" };
+        let message = format!("`{}` takes {wanted} {plural}, and {given} are given", name.text);
+        let label = format!("expected {wanted}");
+        let diagnostic = Diagnostic::error(codes::WRONG_ARGUMENT_COUNT, message, place, label);
+        self.tell(diagnostic.also(declared, "declared here"));
+        None
+    }
+
+    pub(super) fn takes(&mut self, takes: &ast::Takes) -> Option<Takes> {
+        match takes {
+            ast::Takes::For(law) => self.law(law).map(Takes::For),
+            ast::Takes::Until(signal) => self.awaited(signal).map(Takes::Until),
+        }
+    }
+
     /// Which random draws a launch gets: the n-th launch of this kernel that is written for this stream.
-    fn draws(&mut self, stream: &Path, kernel: &ast::Name) -> u64 {
+    pub(super) fn draws(&mut self, stream: &Path, kernel: &ast::Name) -> u64 {
+        self.draws_of(stream, &kernel.text)
+    }
+
+    /// The same for an operation that has no name of its own.
+    pub(super) fn draws_of(&mut self, stream: &Path, operation: &str) -> u64 {
         let stream: Vec<&str> = stream.segments.iter().map(|segment| segment.name.text.as_str()).collect();
         let stream = stream.join(".");
-        let nth = self.launches.entry((stream.clone(), kernel.text.clone())).or_default();
+        let nth = self.launches.entry((stream.clone(), operation.to_owned())).or_default();
         *nth += 1;
-        stable_hash(&[&stream, &kernel.text, &nth.to_string()])
+        stable_hash(&[&stream, operation, &nth.to_string()])
     }
 
     fn sync(&mut self, target: Option<&Path>) -> Option<SyncTarget> {
@@ -218,48 +259,6 @@ impl Checker<'_> {
             return None;
         }
         Some(Action::Set { pool, attribute, value: Formula::Constant(0) })
-    }
-
-    // ---- Signals, which need no declaration
-
-    fn give(&mut self, name: &ast::Name) -> Option<SignalId> {
-        let signal = self.signal(name)?;
-        self.signals[signal.index()].given.get_or_insert(name.span);
-        Some(signal)
-    }
-
-    fn awaited(&mut self, name: &ast::Name) -> Option<SignalId> {
-        let signal = self.signal(name)?;
-        self.signals[signal.index()].awaited = true;
-        Some(signal)
-    }
-
-    fn signal(&mut self, name: &ast::Name) -> Option<SignalId> {
-        if self.table.get(&name.text).is_none() {
-            let signal = self.names.signals.push(name.text.clone());
-            self.signals.push(Signal::default());
-            let meaning = Some(Meaning::Signal(signal));
-            self.table.bind(&name.text, Binding { kind: Kind::Signal, meaning, span: Some(name.span) });
-        }
-        match self.resolve(name, &[Kind::Signal])? {
-            Meaning::Signal(signal) => Some(signal),
-            _ => None,
-        }
-    }
-
-    pub(super) fn unawaited_signals(&mut self) {
-        if self.table.has_broken_lines {
-            return;
-        }
-        for (at, signal) in self.signals.iter().enumerate() {
-            let Some(span) = signal.given.filter(|_| !signal.awaited) else { continue };
-            let name = &self.names.signals[SignalId::from_usize(at)];
-            let message = format!("no kernel runs until `{name}`");
-            let mut diagnostic = Diagnostic::error(codes::UNAWAITED_SIGNAL, message, span, "has no effect");
-            diagnostic.severity = crate::base::Severity::Warning;
-            self.diagnostics
-                .push(diagnostic.help(format!("a launch waits for it by `S: K(x) until {name}`")));
-        }
     }
 
     // ---- Expectations and snapshots

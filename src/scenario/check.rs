@@ -3,14 +3,15 @@
 //! A part that finds a mistake tells it and answers `None`; whoever gets a `None` adds nothing to it.
 
 use super::names::{Binding, Kind, Meaning, Missing, NameTable};
+use super::threads::Within;
 use super::value::Bounds;
 use super::{
     Chosen, Expect, Formula, Instruction, Names, Outcome, Program, Register, SnapshotLine, Statement, Value,
     codes, lifetimes,
 };
 use crate::base::{
-    Code, DeviceId, Diagnostic, ExpectId, IndexVec, LineIndex, PoolId, SnapshotId, Span, StmtId, StreamId,
-    nearest,
+    Code, DeviceId, Diagnostic, ExpectId, HostId, IndexVec, LineIndex, PoolId, SnapshotId, Span, StmtId,
+    StreamId, index_vec, nearest,
 };
 use crate::profile::Profile;
 use crate::syntax::ast::{self, Content, Item, Segment};
@@ -51,10 +52,28 @@ pub(super) struct BufferName {
     pub(super) uncertain: bool,
 }
 
-/// A loop that is being read.
-pub(super) struct Loop {
-    /// Where it is in the code; `None` for one whose bounds have a mistake.
-    pub(super) start: Option<usize>,
+/// A collective as it was declared.
+pub(super) struct Collective {
+    /// What a part does with its arguments; `None`: it takes any number of them, to read and to write.
+    pub(super) parameters: Option<Vec<Access>>,
+    /// Its declaration, for the reader of a diagnostic.
+    pub(super) place: Span,
+}
+
+/// What a block does with the statements in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Block {
+    /// It repeats them; where it is in the code.
+    Loop(usize),
+    /// A host thread of their own carries them out.
+    Thread,
+    /// Nothing that is known, since the line that opens it has a mistake.
+    Broken,
+}
+
+/// A block that is being read.
+pub(super) struct Around {
+    pub(super) block: Block,
     /// Whether the index of a buffer depends on its variable.
     pub(super) chooses_buffers: bool,
     /// The names that end with it.
@@ -80,11 +99,15 @@ pub(super) struct Checker<'t> {
     pub(super) names: Names,
     pub(super) default_pools: IndexVec<DeviceId, PoolId>,
     /// Those that are used.
-    pub(super) default_streams: BTreeMap<(DeviceId, &'static str), StreamId>,
+    pub(super) default_streams: BTreeMap<(DeviceId, &'static str, HostId), StreamId>,
     pub(super) kernels: Vec<Kernel>,
     pub(super) buffers: Vec<BufferName>,
     pub(super) signals: Vec<Signal>,
-    pub(super) loops: Vec<Loop>,
+    pub(super) collectives: Vec<Collective>,
+    /// The blocks around, from the outermost.
+    pub(super) blocks: Vec<Around>,
+    /// The threads around, from the outermost.
+    pub(super) within: Vec<Within>,
     /// How often the innermost body is entered.
     turns: u64,
     executed: u64,
@@ -119,6 +142,9 @@ impl<'t> Checker<'t> {
             streams: IndexVec::new(),
             events: 0,
             signals: 0,
+            hosts: 1,
+            barriers: IndexVec::new(),
+            collectives: IndexVec::new(),
             rules,
             host: HostCosts { submit: profile.submit, call: profile.call },
         };
@@ -130,13 +156,15 @@ impl<'t> Checker<'t> {
             table: NameTable::new(file, text),
             title: None,
             setup,
-            names: Names::default(),
+            names: Names { hosts: index_vec!["main".to_owned()], ..Names::default() },
             default_pools: IndexVec::new(),
             default_streams: BTreeMap::new(),
             kernels: Vec::new(),
             buffers: Vec::new(),
             signals: Vec::new(),
-            loops: Vec::new(),
+            collectives: Vec::new(),
+            blocks: Vec::new(),
+            within: Vec::new(),
             turns: 1,
             executed: 0,
             code: Vec::new(),
@@ -152,13 +180,13 @@ impl<'t> Checker<'t> {
         }
     }
 
-    fn items(&mut self, items: &[Item]) {
+    pub(super) fn items(&mut self, items: &[Item]) {
         for item in items {
             match &item.content {
                 Content::Statement(statement) => self.statement(item.span, statement),
                 // The body of a block that could not be read is read nevertheless: its mistakes are its own.
                 Content::Broken(Some(body)) => {
-                    self.enter(None);
+                    self.enter(Block::Broken);
                     self.items(&body.items);
                     self.leave();
                 }
@@ -168,7 +196,7 @@ impl<'t> Checker<'t> {
     }
 
     fn statement(&mut self, span: Span, statement: &ast::Statement) {
-        if !self.loops.is_empty() && self.is_misplaced(span, statement) {
+        if !self.blocks.is_empty() && self.is_misplaced(span, statement) {
             return;
         }
         match statement {
@@ -178,8 +206,10 @@ impl<'t> Checker<'t> {
             ast::Statement::Streams(streams) => self.declare_streams(streams),
             ast::Statement::Events(events) => self.declare_events(events),
             ast::Statement::Kernel(kernel) => self.declare_kernel(kernel),
+            ast::Statement::Collective(collective) => self.declare_collective(collective),
             ast::Statement::Let(value) => self.declare_value(span, value),
             ast::Statement::Repeat(repeat) => self.repeat(span, repeat),
+            ast::Statement::Thread(thread) => self.thread(span, thread),
             ast::Statement::Call(call) => self.call(span, call),
             ast::Statement::Expect(expect) => self.expect(span, expect),
             ast::Statement::Snapshot(name) => self.snapshot(span, name.as_ref()),
@@ -187,21 +217,23 @@ impl<'t> Checker<'t> {
     }
 
     fn is_misplaced(&mut self, span: Span, statement: &ast::Statement) -> bool {
-        use ast::Statement::{Device, Events, Kernel, Pool, Scenario, Streams};
-        let declares =
-            matches!(statement, Scenario(_) | Device(_) | Pool(_) | Streams(_) | Events(_) | Kernel(_));
+        use ast::Statement::{Collective, Device, Events, Kernel, Pool, Scenario, Streams};
+        let declares = matches!(
+            statement,
+            Scenario(_) | Device(_) | Pool(_) | Streams(_) | Events(_) | Kernel(_) | Collective(_)
+        );
         // The block around may be one that only its mistake makes look like a loop.
-        let is_certain = self.loops.iter().all(|around| around.start.is_some());
+        let is_certain = self.blocks.iter().all(|around| around.block != Block::Broken);
         if declares && is_certain {
             let diagnostic = Diagnostic::error(
                 codes::MISPLACED_DECLARATION,
-                "a declaration cannot stand in a loop",
+                "a declaration cannot stand in a block",
                 span,
                 "",
             );
             self.tell(
                 diagnostic
-                    .help("declare it before the loop; an array such as `stream s[4]` declares several"),
+                    .help("declare it before the block; an array such as `stream s[4]` declares several"),
             );
         }
         declares && is_certain
@@ -222,7 +254,7 @@ impl<'t> Checker<'t> {
             from <= to
         });
         let Some((from, to)) = bounds else {
-            self.enter(None);
+            self.enter(Block::Broken);
             self.bind(&repeat.variable, Kind::Value, None);
             self.items(&repeat.body.items);
             return self.leave();
@@ -231,8 +263,8 @@ impl<'t> Checker<'t> {
         let start = self.code.len();
         self.count_turns(span, to - from);
         self.code.push(Instruction::Repeat { register, from, to, end: 0 });
-        self.enter(Some(start));
-        let depth = self.loops.len() - 1;
+        self.enter(Block::Loop(start));
+        let depth = self.blocks.len() - 1;
         let last = to.saturating_sub(1).max(from);
         let bounds = Bounds { low: i128::from(from), high: i128::from(last), loops: 1 << depth };
         let variable =
@@ -248,14 +280,18 @@ impl<'t> Checker<'t> {
         self.leave();
     }
 
-    fn enter(&mut self, start: Option<usize>) {
-        self.loops.push(Loop { start, chooses_buffers: false, names: Vec::new() });
+    pub(super) fn enter(&mut self, block: Block) {
+        self.blocks.push(Around { block, chooses_buffers: false, names: Vec::new() });
     }
 
-    fn leave(&mut self) {
-        let Some(ended) = self.loops.pop() else { return };
+    pub(super) fn leave(&mut self) {
+        let Some(ended) = self.blocks.pop() else { return };
         ended.names.iter().for_each(|name| self.table.unbind(name));
-        self.choosing.extend(ended.start.filter(|_| ended.chooses_buffers));
+        if let Block::Loop(start) = ended.block
+            && ended.chooses_buffers
+        {
+            self.choosing.push(start);
+        }
     }
 
     /// The turns of a loop count too, so that empty loops end as well.
@@ -367,7 +403,7 @@ impl<'t> Checker<'t> {
             });
             return false;
         }
-        if let Some(block) = self.loops.last_mut().filter(|_| kind == Kind::Value) {
+        if let Some(block) = self.blocks.last_mut().filter(|_| kind == Kind::Value) {
             block.names.push(name.text.clone());
         }
         true

@@ -9,6 +9,8 @@ pub(super) const USED_BEFORE_DECLARATION: Code = Code("used_before_declaration")
 pub(super) const USED_BEFORE_ALLOCATION: Code = Code("used_before_allocation");
 pub(super) const STILL_LIVE: Code = Code("still_live");
 pub(super) const WRONG_ARGUMENT_COUNT: Code = Code("wrong_argument_count");
+pub(super) const WRONG_PART_COUNT: Code = Code("wrong_part_count");
+pub(super) const ALLOCATED_BY_TWO_THREADS: Code = Code("allocated_by_two_threads");
 pub(super) const WRONG_UNIT: Code = Code("wrong_unit");
 pub(super) const UNKNOWN_ATTRIBUTE: Code = Code("unknown_attribute");
 pub(super) const UNKNOWN_POLICY: Code = Code("unknown_policy");
@@ -41,6 +43,11 @@ pub const TABLE: &[(Code, &str)] = &[
     (USED_BEFORE_ALLOCATION, "A buffer is used where no allocation of that name precedes it."),
     (STILL_LIVE, "A name gets a new allocation while it still stands for a live one."),
     (WRONG_ARGUMENT_COUNT, "A kernel is called with another number of buffers than it has parameters."),
+    (WRONG_PART_COUNT, "A barrier is said to be of another number of threads than elsewhere."),
+    (
+        ALLOCATED_BY_TWO_THREADS,
+        "Two threads give one name an allocation, so that it is not known which one it stands for.",
+    ),
     (WRONG_UNIT, "A value has another unit than is needed, or two units do not go together."),
     (UNKNOWN_ATTRIBUTE, "A pool has no figure or attribute of that name, or it cannot be set."),
     (UNKNOWN_POLICY, "There is no reuse policy or class of that name, or it cannot stand there."),
@@ -59,8 +66,8 @@ pub const TABLE: &[(Code, &str)] = &[
     (INDEX_OUT_OF_RANGE, "An index may be outside of its array."),
     (WRONG_INDEX, "An index is missing, or stands where there is no array."),
     (DEVICE_NEEDED, "There are several devices, and the line does not say which one it is about."),
-    (MISPLACED_DECLARATION, "A declaration stands inside of a loop."),
+    (MISPLACED_DECLARATION, "A declaration stands inside of a block."),
     (RUN_TOO_LONG, "The loops make the run longer than 100,000,000 statements."),
     (TOO_MANY_NAMES, "An array is too large, or there are too many names."),
-    (UNAWAITED_SIGNAL, "A signal is given, and no kernel runs until it (a warning)."),
+    (UNAWAITED_SIGNAL, "A signal is given, and nothing waits for it (a warning)."),
 ];

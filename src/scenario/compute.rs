@@ -191,8 +191,7 @@ impl Checker<'_> {
                 let default = default_stream_word(&segment.name.text);
                 if let Some(word) = default.filter(|_| !self.setup.devices.is_empty()) {
                     self.no_index(segment)?;
-                    let base = self.default_stream(DeviceId::from_usize(0), word);
-                    return Some(Chosen { base, index: None });
+                    return Some(self.default_stream(DeviceId::from_usize(0), word));
                 }
                 let Meaning::Stream(row) = self.resolve(&segment.name, &[Kind::Stream])? else { return None };
                 self.element(row, segment)
@@ -205,7 +204,7 @@ impl Checker<'_> {
                 let known = DEFAULT_STREAMS.map(|word| (word, word));
                 let word =
                     self.word(&stream.name, codes::UNKNOWN_NAME, "stream of a device called", known)?;
-                Some(Chosen { base: self.default_stream(device, word), index: None })
+                Some(self.default_stream(device, word))
             }
             _ => {
                 self.only_segment(path, Kind::Stream)?;
@@ -248,7 +247,7 @@ impl Checker<'_> {
     }
 
     /// An index: a count that depends on nothing but constants and loops, and is never negative.
-    fn index(&mut self, index: &Expression) -> Option<Value> {
+    pub(super) fn index(&mut self, index: &Expression) -> Option<Value> {
         let value = self.value(index, Unit::Count)?;
         let Some(bounds) = value.bounds else {
             let message = "an index must follow from constants and loop variables";
@@ -277,7 +276,7 @@ impl Checker<'_> {
         let Some(index) = &segment.index else { return Some(Chosen { base, index: None }) };
         let value = self.index(index)?;
         let bounds = value.bounds?;
-        for (depth, around) in self.loops.iter_mut().enumerate() {
+        for (depth, around) in self.blocks.iter_mut().enumerate() {
             around.chooses_buffers |= bounds.loops >> depth & 1 == 1;
         }
         let last = u64::try_from(bounds.high).unwrap_or(u64::MAX);

@@ -1,10 +1,11 @@
-//! A host thread's place in a program: yields its calls one by one, and takes the answers in.
+//! The places of host threads in a program: yields the calls of each one by one, and takes the answers in.
 //!
 //! The engine and the hardware backend walk programs with it. It must not know how a call is carried out.
 
 use super::{Action, Chosen, Formula, Instruction, Operator, Program, Register, SyncTarget};
-use crate::base::{BufferId, Bytes, Idx, Nanos, StmtId, reuse_on_clone};
-use crate::trace::{Call, Failure, Operands, Placement, Reply, Target, Use};
+use crate::base::{BufferId, Bytes, HostId, Idx, IndexVec, Nanos, StmtId, reuse_on_clone};
+use crate::trace::{Access, Call, Failure, Operands, Placement, Reply, Target, Use};
+use smallvec::SmallVec;
 use std::fmt;
 
 /// What comes next.
@@ -29,6 +30,10 @@ pub enum Broken {
     Overflow,
     /// A size, a duration or an attribute that is negative or above 2^64-1.
     OutOfRange(i128),
+    /// A buffer that another thread is to allocate, and has not yet.
+    NotAllocated,
+    /// A thread that is started again before it has ended.
+    StillRuns,
 }
 
 impl fmt::Display for Broken {
@@ -36,20 +41,40 @@ impl fmt::Display for Broken {
         match self {
             Broken::DivisionByZero => write!(f, "division by zero"),
             Broken::Overflow => write!(f, "a value beyond 2^127"),
+            Broken::NotAllocated => write!(f, "another thread has not allocated this buffer yet"),
+            Broken::StillRuns => write!(f, "this thread has been started before and still runs"),
             Broken::OutOfRange(value) => write!(f, "{value} is not within 0 and 2^64-1"),
         }
     }
 }
 
-/// A host thread's place in its program.
+/// The places of all host threads in their program, and the names that they share.
 #[derive(Debug)]
 pub struct Cursor {
+    threads: IndexVec<HostId, Thread>,
+    buffers: Vec<Bound>,
+}
+
+/// A host thread's place.
+#[derive(Debug)]
+struct Thread {
     next: usize,
     registers: Vec<i128>,
-    /// What each buffer name stands for. `None`: nothing yet, or its allocation failed.
-    buffers: Vec<Option<Placement>>,
     /// Where the answer to the call that was yielded last goes.
     expects: Expects,
+    latest: StmtId,
+    is_running: bool,
+}
+
+/// What a buffer name stands for.
+#[derive(Clone, Debug)]
+enum Bound {
+    /// Nothing yet.
+    Never,
+    /// Nothing, since its allocation failed.
+    Absent,
+    /// The placement of its latest allocation.
+    Placed(Placement),
 }
 
 /// What an answer is for.
@@ -59,9 +84,12 @@ enum Expects {
     Placement(BufferId),
     Freed(BufferId),
     Value(Register),
+    /// A thread begins at this instruction.
+    Beginning(HostId, usize),
 }
 
-reuse_on_clone!(Cursor { next, registers, buffers, expects });
+reuse_on_clone!(Thread { next, registers, expects, latest, is_running });
+reuse_on_clone!(Cursor { threads, buffers });
 
 /// Why an action yields no call.
 enum Obstacle {
@@ -76,102 +104,138 @@ impl From<Broken> for Obstacle {
 }
 
 impl Cursor {
-    /// The name that the answer to the latest call will be given to, if that call allocates.
-    pub fn naming(&self) -> Option<BufferId> {
-        match self.expects {
-            Expects::Placement(buffer) => Some(buffer),
-            Expects::Nothing | Expects::Freed(_) | Expects::Value(_) => None,
-        }
-    }
-
     /// At the start of a program.
     pub fn new(program: &Program) -> Self {
-        Self {
+        let thread = |_| Thread {
             next: 0,
             registers: vec![0; program.registers],
-            buffers: vec![None; program.names.buffers.len()],
             expects: Expects::Nothing,
+            latest: StmtId::new(0),
+            is_running: false,
+        };
+        let buffers = vec![Bound::Never; program.names.buffers.len()];
+        Self { threads: (0..program.setup.hosts).map(thread).collect(), buffers }
+    }
+
+    /// The name that the answer to the latest call of a thread will be given to, if that call allocates.
+    pub fn naming(&self, host: HostId) -> Option<BufferId> {
+        match self.threads[host].expects {
+            Expects::Placement(buffer) => Some(buffer),
+            _ => None,
         }
     }
 
-    /// Goes on to the next call.
-    pub fn next(&mut self, program: &Program) -> Step {
-        while let Some(instruction) = program.code.get(self.next) {
-            self.next += 1;
+    /// The statement of a thread's latest call.
+    pub fn latest(&self, host: HostId) -> StmtId {
+        self.threads[host].latest
+    }
+
+    /// Goes on to the next call of a thread.
+    pub fn next(&mut self, program: &Program, host: HostId) -> Step {
+        let Self { threads, buffers } = self;
+        let thread = &mut threads[host];
+        while let Some(instruction) = program.code.get(thread.next) {
+            thread.next += 1;
             match instruction {
                 Instruction::Call { stmt, action } => {
-                    self.expects = Expects::Nothing;
-                    return match self.call(action) {
+                    (thread.expects, thread.latest) = (Expects::Nothing, *stmt);
+                    return match thread.call(action, buffers) {
                         Ok(call) => Step::Call(*stmt, call),
                         Err(Obstacle::Absent(buffer)) => Step::Skipped(*stmt, buffer),
-                        Err(Obstacle::Broken(broken)) => self.break_off(program, *stmt, broken),
+                        Err(Obstacle::Broken(broken)) => thread.break_off(program, *stmt, broken),
                     };
                 }
-                Instruction::Let { stmt, register, value } => match self.evaluate(value) {
-                    Ok(value) => self.registers[register.0 as usize] = value,
-                    Err(broken) => return self.break_off(program, *stmt, broken),
+                Instruction::Let { stmt, register, value } => match thread.evaluate(value) {
+                    Ok(value) => thread.registers[register.0 as usize] = value,
+                    Err(broken) => return thread.break_off(program, *stmt, broken),
                 },
                 Instruction::Repeat { register, from, to, end } => {
-                    self.registers[register.0 as usize] = i128::from(*from);
+                    thread.registers[register.0 as usize] = i128::from(*from);
                     if from >= to {
-                        self.next = end + 1;
+                        thread.next = end + 1;
                     }
                 }
                 Instruction::Again { register, to, start } => {
-                    let value = &mut self.registers[register.0 as usize];
+                    let value = &mut thread.registers[register.0 as usize];
                     *value += 1;
                     if *value < i128::from(*to) {
-                        self.next = start + 1;
+                        thread.next = start + 1;
                     }
+                }
+                Instruction::Spawn { stmt, thread: chosen, end } => {
+                    let begins = thread.next;
+                    (thread.next, thread.latest) = (end + 1, *stmt);
+                    return match thread.chosen(chosen) {
+                        Ok(child) => self.spawn(program, host, *stmt, child, begins),
+                        Err(broken) => thread.break_off(program, *stmt, broken),
+                    };
+                }
+                Instruction::Exit { stmt } => {
+                    (thread.expects, thread.latest) = (Expects::Nothing, *stmt);
+                    (thread.next, thread.is_running) = (program.code.len(), false);
+                    return Step::Call(*stmt, Call::Exit);
                 }
             }
         }
         Step::Done
     }
 
+    fn spawn(&mut self, program: &Program, host: HostId, stmt: StmtId, child: HostId, begins: usize) -> Step {
+        let is_running = self.threads[child].is_running;
+        let thread = &mut self.threads[host];
+        if is_running {
+            return thread.break_off(program, stmt, Broken::StillRuns);
+        }
+        thread.expects = Expects::Beginning(child, begins);
+        Step::Call(stmt, Call::Spawn(child))
+    }
+
+    /// Takes the answer to the call that a thread yielded last.
+    pub fn answer(&mut self, host: HostId, reply: &Result<Reply, Failure>) {
+        let thread = &mut self.threads[host];
+        match (std::mem::replace(&mut thread.expects, Expects::Nothing), reply) {
+            (Expects::Placement(buffer), Ok(Reply::Allocated(decision))) => {
+                self.buffers[buffer.index()] = Bound::Placed(decision.placement());
+            }
+            (Expects::Placement(buffer), Err(_)) => self.buffers[buffer.index()] = Bound::Absent,
+            (Expects::Freed(buffer), Ok(Reply::Freed(ticket))) => {
+                if let Bound::Placed(placement) = &mut self.buffers[buffer.index()] {
+                    placement.freed = placement.freed.or(*ticket);
+                }
+            }
+            (Expects::Value(register), Ok(Reply::Value(value))) => {
+                thread.registers[register.0 as usize] = i128::from(*value);
+            }
+            (Expects::Beginning(child, begins), Ok(_)) => {
+                let registers = thread.registers.clone();
+                let child = &mut self.threads[child];
+                (child.next, child.registers, child.is_running) = (begins, registers, true);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Thread {
     fn break_off(&mut self, program: &Program, stmt: StmtId, broken: Broken) -> Step {
         self.next = program.code.len();
         Step::Broken(stmt, broken)
     }
 
-    /// Takes the answer to the call that was yielded last.
-    pub fn answer(&mut self, reply: &Result<Reply, Failure>) {
-        match (self.expects, reply) {
-            (Expects::Placement(buffer), Ok(Reply::Allocated(decision))) => {
-                self.buffers[buffer.index()] = Some(decision.placement());
-            }
-            (Expects::Placement(buffer), Err(_)) => self.buffers[buffer.index()] = None,
-            (Expects::Freed(buffer), Ok(Reply::Freed(ticket))) => {
-                if let Some(placement) = &mut self.buffers[buffer.index()] {
-                    placement.freed = placement.freed.or(*ticket);
-                }
-            }
-            (Expects::Value(register), Ok(Reply::Value(value))) => {
-                self.registers[register.0 as usize] = i128::from(*value);
-            }
-            _ => {}
-        }
-        self.expects = Expects::Nothing;
-    }
-
-    fn call(&mut self, action: &Action) -> Result<Call, Obstacle> {
+    fn call(&mut self, action: &Action, buffers: &[Bound]) -> Result<Call, Obstacle> {
         Ok(match action {
             Action::Alloc { stream, pool, size, buffer } => {
                 self.expects = Expects::Placement(self.chosen(buffer)?);
                 Call::Alloc { stream: self.chosen(stream)?, pool: *pool, size: Bytes(self.natural(size)?) }
             }
             Action::Free { stream, buffer } => {
-                let (name, placement) = self.present(buffer)?;
+                let (name, placement) = self.present(buffer, buffers)?;
                 let alloc = placement.alloc;
                 self.expects = Expects::Freed(name);
                 Call::Free { stream: self.chosen(stream)?, alloc }
             }
             Action::Launch { stream, kernel, takes, uses } => {
-                let uses = uses.iter().map(|(buffer, access)| {
-                    let (_, placement) = self.present(buffer)?;
-                    Ok(Use { alloc: placement.alloc, access: *access })
-                });
-                let uses = uses.collect::<Result<_, Obstacle>>()?;
+                let uses = self.uses(uses, buffers)?;
                 Call::Launch { stream: self.chosen(stream)?, kernel: *kernel, takes: *takes, uses }
             }
             Action::Record { stream, event } => {
@@ -196,13 +260,23 @@ impl Cursor {
                 self.expects = Expects::Value(*register);
                 Call::Peek { pool: *pool, figure: *figure }
             }
+            Action::HostFunction { stream, takes, gives } => {
+                Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives }
+            }
+            Action::Collective { stream, collective, uses } => {
+                let uses = self.uses(uses, buffers)?;
+                Call::Collective { stream: self.chosen(stream)?, collective: *collective, uses }
+            }
             Action::Signal(signal) => Call::Signal(*signal),
+            Action::Await(signal) => Call::Await(*signal),
+            Action::Join(thread) => Call::Join(self.chosen(thread)?),
+            Action::Barrier(barrier) => Call::Barrier(*barrier),
             Action::Compare { expect, left, right } => {
                 let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
                 Call::Expect { expect: *expect, operands: Operands::Values { left, right } }
             }
             Action::Relate { expect, subject, object } => {
-                let [subject, object] = [subject, object].map(|buffer| self.placement(buffer));
+                let [subject, object] = [subject, object].map(|buffer| self.placement(buffer, buffers));
                 let operands = Operands::Placements { subject: subject?, object: object? };
                 Call::Expect { expect: *expect, operands }
             }
@@ -210,17 +284,44 @@ impl Cursor {
         })
     }
 
+    fn uses(
+        &self,
+        uses: &[(Chosen<BufferId>, Access)],
+        buffers: &[Bound],
+    ) -> Result<SmallVec<[Use; 3]>, Obstacle> {
+        let uses = uses.iter().map(|(buffer, access)| {
+            let (_, placement) = self.present(buffer, buffers)?;
+            Ok(Use { alloc: placement.alloc, access: *access })
+        });
+        uses.collect()
+    }
+
     fn target(&self, target: &SyncTarget) -> Result<Target, Broken> {
         target.resolve(|stream| self.chosen(stream), |event| self.chosen(event))
     }
 
-    fn placement(&self, buffer: &Chosen<BufferId>) -> Result<Option<Box<Placement>>, Broken> {
-        Ok(self.buffers[self.chosen(buffer)?.index()].clone().map(Box::new))
+    fn placement(
+        &self,
+        buffer: &Chosen<BufferId>,
+        buffers: &[Bound],
+    ) -> Result<Option<Box<Placement>>, Broken> {
+        Ok(match &buffers[self.chosen(buffer)?.index()] {
+            Bound::Placed(placement) => Some(Box::new(placement.clone())),
+            Bound::Absent | Bound::Never => None,
+        })
     }
 
-    fn present(&self, buffer: &Chosen<BufferId>) -> Result<(BufferId, &Placement), Obstacle> {
+    fn present<'b>(
+        &self,
+        buffer: &Chosen<BufferId>,
+        buffers: &'b [Bound],
+    ) -> Result<(BufferId, &'b Placement), Obstacle> {
         let name = self.chosen(buffer)?;
-        self.buffers[name.index()].as_ref().map(|placement| (name, placement)).ok_or(Obstacle::Absent(name))
+        match &buffers[name.index()] {
+            Bound::Placed(placement) => Ok((name, placement)),
+            Bound::Absent => Err(Obstacle::Absent(name)),
+            Bound::Never => Err(Obstacle::Broken(Broken::NotAllocated)),
+        }
     }
 
     /// The id that an index chooses; that it is in range was checked with the program.

@@ -3,8 +3,8 @@
 use super::check::{Checker, Kernel, NAMES_MAX};
 use super::names::{Binding, Kind, Meaning, Row};
 use super::value::Value;
-use super::{Instruction, Outcome, Unit, codes};
-use crate::base::{Bytes, DeviceId, Diagnostic, EventId, KernelId, Nanos, Span, StreamId};
+use super::{Chosen, Instruction, Outcome, Unit, codes};
+use crate::base::{Bytes, DeviceId, Diagnostic, EventId, HostId, KernelId, Nanos, Span, StreamId};
 use crate::syntax::ast::{self, Setting, SettingValue, Settings};
 use crate::trace::{Access, Attributes, DeviceSetup, Law, PoolSetup, Reuse, StreamKind, StreamSetup};
 use std::collections::BTreeMap;
@@ -193,19 +193,33 @@ impl Checker<'_> {
         }
     }
 
-    /// A default stream, which exists from its first use on.
-    pub(super) fn default_stream(&mut self, device: DeviceId, word: &'static str) -> StreamId {
-        if let Some(stream) = self.default_streams.get(&(device, word)) {
-            return *stream;
+    /// A default stream, which exists from its first use on. Each thread has its own `per_thread`; a row of threads a row.
+    pub(super) fn default_stream(&mut self, device: DeviceId, word: &'static str) -> Chosen<StreamId> {
+        let within = self.within.last().filter(|_| word == "per_thread").cloned();
+        let host = within.as_ref().map_or(HostId::from_usize(0), |within| within.row.base);
+        let index = within.as_ref().and_then(|within| within.index.clone());
+        if let Some(stream) = self.default_streams.get(&(device, word, host)) {
+            return Chosen { base: *stream, index };
         }
         let kind = if word == "legacy" { StreamKind::Legacy } else { StreamKind::PerThread };
-        let stream = self.setup.streams.push(StreamSetup { device, kind });
-        self.default_streams.insert((device, word), stream);
-        self.names.streams.push(match device.index() {
-            0 => word.to_owned(),
-            _ => format!("{}.{word}", self.names.devices[device]),
-        });
-        stream
+        let base = StreamId::from_usize(self.setup.streams.len());
+        let count = within.as_ref().and_then(|within| within.row.count).unwrap_or(1);
+        for nth in 0..count {
+            self.setup.streams.push(StreamSetup { device, kind });
+            let of_device = match device.index() {
+                0 => word.to_owned(),
+                _ => format!("{}.{word}", self.names.devices[device]),
+            };
+            self.names.streams.push(match &within {
+                None => of_device,
+                Some(within) => {
+                    let host = HostId::from_usize(within.row.base.index() + nth as usize);
+                    format!("{}.{of_device}", self.names.hosts[host])
+                }
+            });
+        }
+        self.default_streams.insert((device, word, host), base);
+        Chosen { base, index }
     }
 
     pub(super) fn declare_events(&mut self, events: &[ast::Declared]) {
@@ -246,8 +260,19 @@ impl Checker<'_> {
 
     pub(super) fn declare_kernel(&mut self, kernel: &ast::Kernel) {
         let law = self.law(&kernel.takes);
+        let uses = self.parameters(&kernel.parameters);
+        let id = KernelId::from_usize(self.kernels.len());
+        if self.bind(&kernel.name, Kind::Kernel, Some(Meaning::Kernel(id))) {
+            let last = kernel.parameters.last().map_or(kernel.name.span, |last| last.name.span);
+            self.kernels.push(Kernel { uses, parameters: kernel.name.span.to(last), law });
+            self.names.kernels.push(kernel.name.text.clone());
+        }
+    }
+
+    /// What is done with each parameter.
+    pub(super) fn parameters(&mut self, parameters: &[ast::Parameter]) -> Vec<Access> {
         let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
-        for parameter in &kernel.parameters {
+        for parameter in parameters {
             if let Some(first) = seen.insert(&parameter.name.text, parameter.name.span) {
                 let message = format!("two parameters are called `{}`", parameter.name.text);
                 let diagnostic = Diagnostic::error(codes::DUPLICATE_NAME, message, parameter.name.span, "");
@@ -259,13 +284,7 @@ impl Checker<'_> {
             ast::Access::Write => Access::Write,
             ast::Access::ReadWrite => Access::ReadWrite,
         };
-        let id = KernelId::from_usize(self.kernels.len());
-        if self.bind(&kernel.name, Kind::Kernel, Some(Meaning::Kernel(id))) {
-            let uses = kernel.parameters.iter().map(access).collect();
-            let last = kernel.parameters.last().map_or(kernel.name.span, |last| last.name.span);
-            self.kernels.push(Kernel { uses, parameters: kernel.name.span.to(last), law });
-            self.names.kernels.push(kernel.name.text.clone());
-        }
+        parameters.iter().map(access).collect()
     }
 
     pub(super) fn law(&mut self, law: &ast::Law) -> Option<Law> {

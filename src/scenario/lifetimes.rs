@@ -24,6 +24,7 @@ enum Life {
 enum Mistake {
     NotAllocated,
     StillLive(StmtId),
+    OtherThread(StmtId),
 }
 
 /// Checks the whole code; `bases` has the first id of each name.
@@ -57,6 +58,16 @@ fn explain(checker: &Checker<'_>, stmt: StmtId, at: Span, mistake: Mistake, buff
             };
             diagnostic.help("free it first, use another name, or an array such as `x[i]`")
         }
+        Mistake::OtherThread(first) => {
+            let message = format!("two threads allocate `{name}`");
+            let label = "which one does the name stand for?";
+            let diagnostic = Diagnostic::error(codes::ALLOCATED_BY_TWO_THREADS, message, at, label);
+            let diagnostic = match first == stmt {
+                true => diagnostic.note("a thread that runs the same lines allocates it too"),
+                false => diagnostic.also(checker.mention(first, 0), "another thread allocates it here"),
+            };
+            diagnostic.help("give each thread names of its own, such as `x[i]` in the thread `t[i]`")
+        }
     }
 }
 
@@ -67,6 +78,12 @@ struct Walk<'c> {
     registers: Vec<i128>,
     lives: Vec<Life>,
     uncertain: Vec<bool>,
+    /// The threads around, from the outermost. A thread is walked where it starts.
+    threads: Vec<usize>,
+    /// For each buffer, the thread that allocates it and by which statement.
+    owners: Vec<Option<(usize, StmtId)>>,
+    /// For each buffer, the first thread that names it, and whether another one does too.
+    users: Vec<(Option<usize>, bool)>,
     found: BTreeMap<(StmtId, usize), (Mistake, BufferId)>,
 }
 
@@ -85,6 +102,9 @@ impl<'c> Walk<'c> {
             registers: vec![0; checker.registers as usize],
             lives: vec![Life::Never; count],
             uncertain,
+            threads: vec![0],
+            owners: vec![None; count],
+            users: vec![(None, false); count],
             found: BTreeMap::new(),
         }
     }
@@ -118,9 +138,32 @@ impl<'c> Walk<'c> {
                         at = start + 1;
                     }
                 }
+                Instruction::Spawn { thread, .. } => {
+                    let offset = thread.index.as_ref().and_then(|index| self.evaluate(index)).unwrap_or(0);
+                    self.threads.push(thread.base.index() + usize::try_from(offset).unwrap_or(0));
+                }
+                Instruction::Exit { .. } => {
+                    self.threads.pop();
+                }
             }
         }
+        // When one thread comes to a buffer of another one, only the run can tell.
+        let users = self.users;
+        self.found.retain(|_, (mistake, buffer)| {
+            let is_shared = users[buffer.index()].1;
+            !is_shared || matches!(mistake, Mistake::OtherThread(_))
+        });
         self.found
+    }
+
+    fn thread(&self) -> usize {
+        self.threads.last().copied().unwrap_or(0)
+    }
+
+    fn names(&mut self, buffer: BufferId) {
+        let thread = self.thread();
+        let (first, shared) = &mut self.users[buffer.index()];
+        *shared |= *first.get_or_insert(thread) != thread;
     }
 
     fn call(&mut self, stmt: StmtId, action: &Action) {
@@ -133,7 +176,7 @@ impl<'c> Walk<'c> {
                     self.lives[buffer.index()] = Life::Gone;
                 }
             }
-            Action::Launch { uses, .. } => {
+            Action::Launch { uses, .. } | Action::Collective { uses, .. } => {
                 for (nth, (buffer, _)) in uses.iter().enumerate() {
                     self.used(stmt, nth, buffer);
                 }
@@ -148,6 +191,12 @@ impl<'c> Walk<'c> {
 
     fn alloc(&mut self, stmt: StmtId, buffer: &Chosen<BufferId>) {
         let Some(buffer) = self.chosen(buffer) else { return };
+        self.names(buffer);
+        let thread = self.thread();
+        let (owner, first) = *self.owners[buffer.index()].get_or_insert((thread, stmt));
+        if owner != thread {
+            return self.mistake(stmt, 0, Mistake::OtherThread(first), buffer);
+        }
         if let Life::Live(first) = self.lives[buffer.index()] {
             self.mistake(stmt, 0, Mistake::StillLive(first), buffer);
         }
@@ -159,6 +208,7 @@ impl<'c> Walk<'c> {
 
     fn used(&mut self, stmt: StmtId, nth: usize, buffer: &Chosen<BufferId>) -> Option<BufferId> {
         let buffer = self.chosen(buffer)?;
+        self.names(buffer);
         if self.lives[buffer.index()] == Life::Never {
             self.mistake(stmt, nth, Mistake::NotAllocated, buffer);
         }

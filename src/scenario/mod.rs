@@ -13,6 +13,7 @@ mod names;
 mod program;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod value;
 
 pub use check::{NAMES_MAX, RUN_STATEMENTS_MAX, check};

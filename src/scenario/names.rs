@@ -1,7 +1,10 @@
 //! The names of a scenario: what each stands for, where it was declared, and which ones a broken line may have declared.
 
 use super::Value;
-use crate::base::{DeviceId, EventId, KernelId, PoolId, SignalId, Span, StmtId, StreamId, nearest};
+use crate::base::{
+    BarrierId, CollectiveId, DeviceId, EventId, HostId, KernelId, PoolId, SignalId, Span, StmtId, StreamId,
+    nearest,
+};
 use crate::syntax::ast::{self, CallKind, Content, Item, Operation, Settings, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +23,9 @@ pub(super) enum Kind {
     Value,
     Buffer,
     Label,
+    Thread,
+    Barrier,
+    Collective,
 }
 
 impl Kind {
@@ -34,6 +40,9 @@ impl Kind {
             Kind::Value => "a value",
             Kind::Buffer => "a buffer",
             Kind::Label => "a label",
+            Kind::Thread => "a thread",
+            Kind::Barrier => "a barrier",
+            Kind::Collective => "a collective",
         }
     }
 }
@@ -48,6 +57,9 @@ pub(super) enum Meaning {
     Kernel(KernelId),
     Signal(SignalId),
     Label(StmtId),
+    Thread(Row<HostId>),
+    Barrier(BarrierId),
+    Collective(CollectiveId),
     Value(Value),
     /// Its place in the list of buffer names.
     Buffer(usize),
@@ -144,8 +156,13 @@ impl NameTable {
                 names.iter().for_each(|declared| self.declares(Kind::Event, &declared.name));
             }
             Statement::Kernel(kernel) => self.declares(Kind::Kernel, &kernel.name),
+            Statement::Collective(collective) => self.declares(Kind::Collective, &collective.name),
             Statement::Let(value) => self.declares(Kind::Value, &value.name),
             Statement::Repeat(repeat) => self.survey(&repeat.body.items, text),
+            Statement::Thread(thread) => {
+                self.declares(Kind::Thread, &thread.name.name);
+                self.survey(&thread.body.items, text);
+            }
             Statement::Call(call) => {
                 if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. } = &call.kind {
                     self.declares(Kind::Buffer, &buffer.segments[0].name);
@@ -167,9 +184,22 @@ impl NameTable {
 
     /// Names that a line may have declared, had it been right: those after a declaring word, before `=`, after `until`.
     fn survey_broken(&mut self, line: &str) {
-        const DECLARING: [&str; 8] =
-            ["device", "pool", "stream", "event", "kernel", "let", "repeat", "signal"];
-        const OTHER: [&str; 8] = ["scenario", "sync", "sleep", "trim", "set", "reset", "expect", "snapshot"];
+        const DECLARING: [&str; 12] = [
+            "device",
+            "pool",
+            "stream",
+            "event",
+            "kernel",
+            "collective",
+            "let",
+            "repeat",
+            "thread",
+            "signal",
+            "await",
+            "barrier",
+        ];
+        const OTHER: [&str; 9] =
+            ["scenario", "sync", "sleep", "trim", "set", "reset", "join", "expect", "snapshot"];
         self.has_broken_lines = true;
         let words: Vec<&str> = line
             .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')

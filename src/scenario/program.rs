@@ -3,7 +3,8 @@
 //! Everything in it is known to be valid: names exist, units fit, indices are in range, limits are kept.
 
 use crate::base::{
-    BufferId, EventId, ExpectId, IndexVec, KernelId, PoolId, SignalId, SnapshotId, Span, StmtId, StreamId,
+    BarrierId, BufferId, CollectiveId, EventId, ExpectId, HostId, IndexVec, KernelId, PoolId, SignalId,
+    SnapshotId, Span, StmtId, StreamId,
 };
 use crate::trace::{Access, Attribute, Comparison, Failure, Figure, Policy, Setup, Takes, Target};
 
@@ -16,7 +17,7 @@ pub struct Program {
     pub setup: Setup,
     /// What the ids are called in the text.
     pub names: Names,
-    /// The instructions of the one host thread.
+    /// The instructions; those of a thread stand where it is started.
     pub code: Vec<Instruction>,
     /// How many registers the code uses: loop variables, `let` names, intermediate reads.
     pub registers: usize,
@@ -41,6 +42,12 @@ pub struct Names {
     pub events: IndexVec<EventId, String>,
     /// Kernels.
     pub kernels: IndexVec<KernelId, String>,
+    /// Host threads, from the one that begins the program.
+    pub hosts: IndexVec<HostId, String>,
+    /// Barriers.
+    pub barriers: IndexVec<BarrierId, String>,
+    /// Collectives.
+    pub collectives: IndexVec<CollectiveId, String>,
     /// Signals.
     pub signals: IndexVec<SignalId, String>,
     /// Buffers: `x`, `block[7]`.
@@ -113,9 +120,23 @@ pub enum Instruction {
         /// The index of the matching [`Instruction::Repeat`].
         start: usize,
     },
+    /// Starts a thread at the next instruction, and goes on after `end` itself.
+    Spawn {
+        /// The statement.
+        stmt: StmtId,
+        /// The thread.
+        thread: Chosen<HostId>,
+        /// The index of the matching [`Instruction::Exit`].
+        end: usize,
+    },
+    /// Ends a thread.
+    Exit {
+        /// The statement that started it.
+        stmt: StmtId,
+    },
 }
 
-/// A register of a host thread.
+/// A register of a host thread. A thread begins with a copy of the registers of the one that starts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Register(pub u32);
 
@@ -207,8 +228,32 @@ pub enum Action {
         /// Where it goes.
         register: Register,
     },
+    /// `S: host takes D`, `S: host await G`, `S: host signal G`
+    HostFunction {
+        /// The stream.
+        stream: Chosen<StreamId>,
+        /// Its duration.
+        takes: Takes,
+        /// The signal that it gives.
+        gives: Option<SignalId>,
+    },
+    /// `S: c(x)`, `c` being a collective
+    Collective {
+        /// The stream.
+        stream: Chosen<StreamId>,
+        /// The collective.
+        collective: CollectiveId,
+        /// Its arguments.
+        uses: Vec<(Chosen<BufferId>, Access)>,
+    },
     /// `signal G`
     Signal(SignalId),
+    /// `await G`
+    Await(SignalId),
+    /// `join T`
+    Join(Chosen<HostId>),
+    /// `barrier B of N`
+    Barrier(BarrierId),
     /// `expect A == B`
     Compare {
         /// The expectation.
@@ -380,7 +425,9 @@ impl Action {
     pub(super) fn for_each_buffer(&mut self, mut visit: impl FnMut(&mut Chosen<BufferId>)) {
         match self {
             Action::Alloc { buffer, .. } | Action::Free { buffer, .. } => visit(buffer),
-            Action::Launch { uses, .. } => uses.iter_mut().for_each(|(buffer, _)| visit(buffer)),
+            Action::Launch { uses, .. } | Action::Collective { uses, .. } => {
+                uses.iter_mut().for_each(|(buffer, _)| visit(buffer))
+            }
             Action::Relate { subject, object, .. } => {
                 visit(subject);
                 visit(object);

@@ -204,10 +204,11 @@ fn a_cursor_unrolls_what_was_written() {
     let (program, _) = crate::load(text, &Profile::default());
     let program = program.unwrap();
     let mut cursor = Cursor::new(&program);
+    let main = crate::base::HostId::new(0);
     let mut steps = Vec::new();
     loop {
-        let step = cursor.next(&program);
-        cursor.answer(&Err(crate::trace::Failure::OutOfMemory));
+        let step = cursor.next(&program, main);
+        cursor.answer(main, &Err(crate::trace::Failure::OutOfMemory));
         let line = |stmt: crate::base::StmtId| program.statements[stmt].text.clone();
         match step {
             Step::Call(stmt, call) => steps.push(format!("{} as {call:?}", line(stmt))),

@@ -86,10 +86,14 @@ pub enum Statement {
     Events(Vec<Declared>),
     /// `kernel fill(out: write) takes 10us`
     Kernel(Kernel),
+    /// `collective c(x: read_write) of 2 takes 50us`
+    Collective(Collective),
     /// `let n = 4`
     Let(Let),
     /// `repeat i in 0..10 { .. }`
     Repeat(Repeat),
+    /// `thread t { .. }`
+    Thread(Thread),
     /// A call.
     Call(Box<Call>),
     /// `expect ..`
@@ -255,6 +259,28 @@ pub struct Let {
     pub value: Expression,
 }
 
+/// A collective.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collective {
+    /// Its name.
+    pub name: Name,
+    /// What each part touches; `None`: whatever it is called with, to read and to write.
+    pub parameters: Option<Vec<Parameter>>,
+    /// How many parts it has.
+    pub parts: Expression,
+    /// How long they run.
+    pub takes: Law,
+}
+
+/// A host thread, which starts where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thread {
+    /// Its name.
+    pub name: Segment,
+    /// What it does.
+    pub body: Body,
+}
+
 /// A loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeat {
@@ -324,6 +350,17 @@ pub enum CallKind {
     Reset(Path),
     /// `signal go`
     Signal(Name),
+    /// `await go`
+    Await(Name),
+    /// `join t`
+    Join(Path),
+    /// `barrier b of 2`
+    Barrier {
+        /// Its name.
+        name: Name,
+        /// How many threads come to it.
+        of: Expression,
+    },
 }
 
 /// An operation of a stream.
@@ -344,9 +381,16 @@ pub enum Operation {
     Record(Path),
     /// `wait e`
     Wait(Path),
+    /// `host takes 5us`, `host await go`, `host signal done`
+    Host {
+        /// How long the function runs, if it takes time.
+        takes: Option<Takes>,
+        /// The signal that it gives.
+        gives: Option<Name>,
+    },
     /// `fill(x, y)`
     Launch {
-        /// The kernel.
+        /// The kernel, or the collective.
         kernel: Name,
         /// The buffers.
         arguments: Vec<Path>,

@@ -88,7 +88,7 @@ impl Blocks {
         }
         let place = match text.split_whitespace().next() {
             Some("device" | "pool") => Place::Settings,
-            Some("repeat") => Place::Statements,
+            Some("repeat" | "thread") => Place::Statements,
             _ => Place::Unknown,
         };
         self.open(item, place);
@@ -113,6 +113,7 @@ impl Blocks {
         let body = Body { items: std::mem::replace(&mut self.items, before), close };
         match &mut header.content {
             Content::Statement(Statement::Repeat(repeat)) => repeat.body = body,
+            Content::Statement(Statement::Thread(thread)) => thread.body = body,
             Content::Statement(Statement::Device(device)) => device.settings = Settings::Block(body),
             Content::Statement(Statement::Pool(pool)) => pool.settings = Settings::Block(body),
             content => *content = Content::Broken(Some(body)),
@@ -138,7 +139,7 @@ impl Blocks {
 /// Whether a statement opens a block, and what may stand in it.
 fn opens(statement: &Statement) -> Option<Place> {
     match statement {
-        Statement::Repeat(_) => Some(Place::Statements),
+        Statement::Repeat(_) | Statement::Thread(_) => Some(Place::Statements),
         Statement::Device(device) if matches!(device.settings, Settings::Block(_)) => Some(Place::Settings),
         Statement::Pool(pool) if matches!(pool.settings, Settings::Block(_)) => Some(Place::Settings),
         _ => None,

@@ -8,12 +8,33 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 /// The words that begin a statement, in the order of the language reference.
-const STATEMENTS: [&str; 18] = [
-    "scenario", "device", "pool", "stream", "event", "kernel", "let", "repeat", "sync", "query", "poll",
-    "sleep", "trim", "set", "reset", "signal", "expect", "snapshot",
+const STATEMENTS: [&str; 23] = [
+    "scenario",
+    "device",
+    "pool",
+    "stream",
+    "event",
+    "kernel",
+    "collective",
+    "let",
+    "repeat",
+    "thread",
+    "sync",
+    "query",
+    "poll",
+    "sleep",
+    "trim",
+    "set",
+    "reset",
+    "signal",
+    "await",
+    "join",
+    "barrier",
+    "expect",
+    "snapshot",
 ];
 /// The words of operations, which stand behind a stream.
-const OPERATIONS: [&str; 4] = ["alloc", "free", "record", "wait"];
+const OPERATIONS: [&str; 5] = ["alloc", "free", "record", "wait", "host"];
 
 /// A part of a line.
 #[derive(Clone, Copy)]
@@ -47,7 +68,7 @@ pub(super) fn explain(line: &str, start: u32, error: &Error<Rule>, outline: Outl
             codes::UNEXPECTED,
             format!("`{}` is no operation", word.text),
             word.span,
-            "expected `NAME = alloc ..`, `free`, `record`, `wait` or a call such as `fill(x)`",
+            "expected `NAME = alloc ..`, `free`, `record`, `wait`, `host` or a call such as `fill(x)`",
         );
         return meant(diagnostic, word, OPERATIONS);
     }

@@ -126,6 +126,7 @@ impl Content {
     fn body(&self) -> Option<&Body> {
         match self {
             Content::Statement(Statement::Repeat(repeat)) => Some(&repeat.body),
+            Content::Statement(Statement::Thread(thread)) => Some(&thread.body),
             Content::Statement(Statement::Device(Device { settings: Settings::Block(body), .. }))
             | Content::Statement(Statement::Pool(Pool { settings: Settings::Block(body), .. })) => Some(body),
             Content::Broken(body) => body.as_ref(),
@@ -191,6 +192,14 @@ impl Display for Statement {
             Statement::Kernel(Kernel { name, parameters, takes }) => {
                 write!(f, "kernel {name}({}) takes {takes}", Commas(parameters))
             }
+            Statement::Collective(Collective { name, parameters, parts, takes }) => {
+                write!(f, "collective {name}")?;
+                if let Some(parameters) = parameters {
+                    write!(f, "({})", Commas(parameters))?;
+                }
+                write!(f, " of {parts} takes {takes}")
+            }
+            Statement::Thread(Thread { name, .. }) => write!(f, "thread {name} {{"),
             Statement::Let(Let { name, value }) => write!(f, "let {name} = {value}"),
             Statement::Repeat(Repeat { variable, from, to, .. }) => {
                 write!(f, "repeat {variable} in {from}..{to} {{")
@@ -294,6 +303,9 @@ impl Display for CallKind {
             CallKind::Set { attribute, value } => write!(f, "set {attribute} = {value}"),
             CallKind::Reset(attribute) => write!(f, "reset {attribute}"),
             CallKind::Signal(signal) => write!(f, "signal {signal}"),
+            CallKind::Await(signal) => write!(f, "await {signal}"),
+            CallKind::Join(thread) => write!(f, "join {thread}"),
+            CallKind::Barrier { name, of } => write!(f, "barrier {name} of {of}"),
         }
     }
 }
@@ -307,6 +319,15 @@ impl Display for Operation {
             Operation::Free(buffer) => write!(f, "free {buffer}"),
             Operation::Record(event) => write!(f, "record {event}"),
             Operation::Wait(event) => write!(f, "wait {event}"),
+            Operation::Host { takes, gives } => {
+                f.write_str("host")?;
+                match takes {
+                    Some(Takes::Until(signal)) => write!(f, " await {signal}")?,
+                    Some(takes) => write!(f, " {takes}")?,
+                    None => {}
+                }
+                After(" signal ", gives).fmt(f)
+            }
             Operation::Launch { kernel, arguments, takes, .. } => {
                 write!(f, "{kernel}({}){}", Commas(arguments), After(" ", takes))
             }
@@ -352,13 +373,19 @@ impl Display for Relation {
 
 impl Display for Path {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for (nth, Segment { name, index }) in self.segments.iter().enumerate() {
+        for (nth, segment) in self.segments.iter().enumerate() {
             if nth > 0 {
                 f.write_str(".")?;
             }
-            indexed(f, name, index.as_ref())?;
+            segment.fmt(f)?;
         }
         Ok(())
+    }
+}
+
+impl Display for Segment {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        indexed(f, &self.name, self.index.as_ref())
     }
 }
 

@@ -61,6 +61,10 @@ impl Tree<'_> {
             Rule::streams => self.streams(parts),
             Rule::events => Statement::Events(parts.map(|part| self.declared(part)).collect()),
             Rule::kernel => self.kernel(parts),
+            Rule::collective => self.collective(parts),
+            Rule::thread => {
+                Statement::Thread(Thread { name: self.segment(next(&mut parts)), body: Body::default() })
+            }
             Rule::value => Statement::Let(Let {
                 name: self.name(next(&mut parts)),
                 value: self.expression(next(&mut parts)),
@@ -147,6 +151,27 @@ impl Tree<'_> {
         }
     }
 
+    fn collective<'t>(&mut self, mut rest: impl Iterator<Item = Node<'t>>) -> Statement {
+        let name = next(&mut rest);
+        let has_parameters = name.as_span().get_input()[name.as_span().end()..].trim_start().starts_with('(');
+        let name = self.name(name);
+        let mut parameters = Vec::new();
+        let parts = loop {
+            let part = next(&mut rest);
+            if part.as_rule() == Rule::parts {
+                break self.only_expression(part);
+            }
+            parameters.push(self.parameter(part));
+        };
+        let takes = self.takes(next(&mut rest));
+        let parameters = has_parameters.then_some(parameters);
+        Statement::Collective(Collective { name, parameters, parts, takes })
+    }
+
+    fn only_expression(&mut self, node: Node<'_>) -> Expression {
+        self.expression(next(&mut parts(node)))
+    }
+
     fn parameter(&mut self, node: Node<'_>) -> Parameter {
         let mut parts = parts(node);
         let name = self.name(next(&mut parts));
@@ -205,6 +230,12 @@ impl Tree<'_> {
             },
             Rule::reset => CallKind::Reset(self.path(next(&mut parts))),
             Rule::signal => CallKind::Signal(self.name(next(&mut parts))),
+            Rule::awaits => CallKind::Await(self.name(next(&mut parts))),
+            Rule::join => CallKind::Join(self.path(next(&mut parts))),
+            Rule::barrier => CallKind::Barrier {
+                name: self.name(next(&mut parts)),
+                of: self.only_expression(next(&mut parts)),
+            },
             other => unreachable!("{other:?} is no statement of the grammar"),
         };
         Call { kind, outcome }
@@ -228,8 +259,21 @@ impl Tree<'_> {
             Rule::free => Operation::Free(self.only_path(node)),
             Rule::record => Operation::Record(self.only_path(node)),
             Rule::wait => Operation::Wait(self.only_path(node)),
+            Rule::host => self.host_function(node),
             _ => self.launch(node),
         }
+    }
+
+    fn host_function(&mut self, node: Node<'_>) -> Operation {
+        let (mut takes, mut gives) = (None, None);
+        for part in parts(node) {
+            match part.as_rule() {
+                Rule::takes => takes = Some(Takes::For(self.takes(part))),
+                Rule::awaited => takes = Some(Takes::Until(self.only_name(part))),
+                _ => gives = Some(self.only_name(part)),
+            }
+        }
+        Operation::Host { takes, gives }
     }
 
     fn launch(&mut self, node: Node<'_>) -> Operation {

@@ -2,7 +2,8 @@
 
 use super::{AllocId, Decision, Placement, Ticket};
 use crate::base::{
-    Bytes, DeviceId, EventId, ExpectId, KernelId, Nanos, PoolId, SignalId, SnapshotId, StreamId,
+    BarrierId, Bytes, CollectiveId, DeviceId, EventId, ExpectId, HostId, KernelId, Nanos, PoolId, SignalId,
+    SnapshotId, StreamId,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -91,8 +92,36 @@ pub enum Call {
         /// What to read.
         figure: Figure,
     },
-    /// The host ends the kernels that run until this signal; a signal stays given.
+    /// `cudaLaunchHostFunc`: a function that the host runs in the order of the stream.
+    HostFunction {
+        /// The stream whose order it keeps.
+        stream: StreamId,
+        /// How long it runs, or until which signal.
+        takes: Takes,
+        /// The signal that it gives when it returns.
+        gives: Option<SignalId>,
+    },
+    /// A part of a collective: it starts when every part of its round is at the head of its stream.
+    Collective {
+        /// The stream it runs in.
+        stream: StreamId,
+        /// Which collective.
+        collective: CollectiveId,
+        /// The memory it touches.
+        uses: SmallVec<[Use; 3]>,
+    },
+    /// Whatever waits for this signal goes on; a signal stays given.
     Signal(SignalId),
+    /// Waits until a signal is given.
+    Await(SignalId),
+    /// Starts a host thread. What this one has seen, that one has seen too.
+    Spawn(HostId),
+    /// The thread ends with this call.
+    Exit,
+    /// Waits until a host thread has ended.
+    Join(HostId),
+    /// Waits until as many threads as the barrier counts have come to it.
+    Barrier(BarrierId),
     /// An expectation about the state at this point. The engine passes it on and never reads it.
     Expect {
         /// Which expectation.
@@ -102,6 +131,21 @@ pub enum Call {
     },
     /// The state of all pools at this point is to be recorded.
     Snapshot(SnapshotId),
+}
+
+impl Call {
+    /// Whether the host may be held up in this call.
+    pub const fn can_wait(&self) -> bool {
+        matches!(
+            self,
+            Call::Sync(_)
+                | Call::Poll(_)
+                | Call::Sleep(_)
+                | Call::Await(_)
+                | Call::Join(_)
+                | Call::Barrier(_)
+        )
+    }
 }
 
 /// What a synchronise waits for.
@@ -120,7 +164,7 @@ pub enum Target {
 pub enum Takes {
     /// A duration drawn by this law.
     For(Law),
-    /// Until the host gives a signal.
+    /// Until a signal is given.
     Until(SignalId),
 }
 

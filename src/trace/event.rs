@@ -1,7 +1,9 @@
 //! What happened, one event at a time. Events borrow: who wants to keep one copies what it needs.
 
 use super::{Account, Call, Cut, Decision, Failure, Operands, PoolPicture, PoolState, Refusals, Ticket};
-use crate::base::{BufferId, Bytes, ExpectId, HostId, Nanos, PoolId, SignalId, SnapshotId, StmtId};
+use crate::base::{
+    BufferId, Bytes, CollectiveId, ExpectId, HostId, Nanos, PoolId, SignalId, SnapshotId, StmtId,
+};
 
 /// One event of a run.
 #[derive(Clone, Copy, Debug)]
@@ -93,8 +95,8 @@ pub enum Kind<'a> {
     },
     /// The statement was skipped, since the allocation of this buffer had failed.
     Skipped(BufferId),
-    /// Nothing can advance any more. With a host among them, each waits for the next and the last for the first; without one,
-    /// these operations run until signals that nobody is left to give.
+    /// Nothing can advance any more: each waits for the next and the last for the first; or the program has ended, and these
+    /// operations wait for signals and parts of collectives, named after them, that nobody is left to give.
     Deadlock(&'a [Waiter]),
 }
 
@@ -118,4 +120,6 @@ pub enum Waiter {
     Operation(Ticket),
     /// A signal that was not given.
     Signal(SignalId),
+    /// The parts of a collective that nobody has put into a stream.
+    Parts(CollectiveId),
 }

@@ -17,7 +17,8 @@ pub use cut::{Cut, Ticket, join};
 pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refusal, Refusals};
 pub use event::{Cause, Event, Kind, Waiter};
 pub use setup::{
-    Attributes, DeviceSetup, HostCosts, PoolSetup, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup,
+    Attributes, CollectiveSetup, DeviceSetup, HostCosts, PoolSetup, Remap, Reuse, Rules, Setup, StreamKind,
+    StreamSetup,
 };
 pub use sink::{Detail, Nothing, Sink};
 pub use state::{Account, Block, BlockState, Ledger, PoolPicture, PoolState};

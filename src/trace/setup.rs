@@ -1,6 +1,7 @@
 //! The world before the first call: devices, pools, streams, and the numbers of the allocator that documents leave open.
 
-use crate::base::{Bytes, DeviceId, IndexVec, Nanos, PoolId, StreamId};
+use super::Law;
+use crate::base::{BarrierId, Bytes, CollectiveId, DeviceId, IndexVec, Nanos, PoolId, StreamId};
 
 /// Everything that exists before the first call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,10 +16,25 @@ pub struct Setup {
     pub events: usize,
     /// How many signals there are.
     pub signals: usize,
+    /// How many host threads there are; the first one makes the first call.
+    pub hosts: usize,
+    /// The barriers: how many threads each lets go on together.
+    pub barriers: IndexVec<BarrierId, u32>,
+    /// The collectives.
+    pub collectives: IndexVec<CollectiveId, CollectiveSetup>,
     /// The numbers and choices that documents leave open.
     pub rules: Rules,
     /// What calls cost the host.
     pub host: HostCosts,
+}
+
+/// A collective: operations of several streams that start together and run equally long, as NCCL's do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CollectiveSetup {
+    /// How many parts it has, each in a stream of its own.
+    pub parts: u32,
+    /// How long they run.
+    pub takes: Law,
 }
 
 /// A device.

@@ -29,6 +29,10 @@ impl Chooser for Drawn {
             Law::Normal { mean, deviation } => Nanos(self.0.normal(mean.0, deviation.0)),
         }
     }
+
+    fn pick(&mut self, among: usize) -> usize {
+        self.0.below(among as u64) as usize
+    }
 }
 
 /// Keeps every event as text.
@@ -62,6 +66,9 @@ fn setup() -> Setup {
         ],
         events: 2,
         signals: 0,
+        hosts: 1,
+        barriers: index_vec![],
+        collectives: index_vec![],
         rules: Rules {
             alignment: Bytes(512),
             growth: Bytes::mib(32),
@@ -78,7 +85,7 @@ type Tested<S> = Machine<Cuda, Timeline, Drawn, S>;
 fn machine<S: Sink>(seed: u64, sink: S) -> Tested<S> {
     let setup = setup();
     let timeline = Timeline::new(setup.streams.len());
-    Machine::new(&setup, 1, Cuda::new(&setup), timeline, Drawn(Draws::new(seed, 9)), sink)
+    Machine::new(&setup, Cuda::new(&setup), timeline, Drawn(Draws::new(seed, 9)), sink)
 }
 
 /// Draws calls, knowing which allocations are live.
@@ -131,7 +138,7 @@ fn complete<S: Sink>(machine: &mut Tested<S>, call: &Call) -> Option<AllocId> {
         match machine.call(HOST, StmtId::new(0), call) {
             Poll::Ready(Ok(Reply::Allocated(decision))) => return Some(decision.alloc),
             Poll::Ready(_) => return None,
-            Poll::Pending => assert!(machine.step(), "nothing keeps these calls from completing"),
+            Poll::Pending => assert!(machine.step(None), "nothing keeps these calls from completing"),
         }
     }
 }
@@ -154,8 +161,8 @@ fn a_clone_goes_on_like_the_original() {
             assert_eq!(digest(&straight), digest(&cloned));
             caller.live.extend(alloc);
         }
-        while straight.step() {}
-        while cloned.step() {}
+        while straight.step(None) {}
+        while cloned.step(None) {}
         assert_eq!(straight.sink().0, cloned.sink().0);
     }
 }
@@ -194,7 +201,7 @@ fn running_ahead_keeps_only_what_is_in_flight() {
                 let alloc = complete(&mut machine, &call);
                 caller.live.extend(alloc);
             }
-            while machine.step() {}
+            while machine.step(None) {}
             assert_eq!(machine.order().in_flight(), 0);
         })
         .bytes_max

@@ -375,6 +375,9 @@ impl Walk {
             streams: (0..streams).map(|_| StreamSetup { device, kind: StreamKind::NonBlocking }).collect(),
             events: 0,
             signals: 0,
+            hosts: 1,
+            barriers: IndexVec::new(),
+            collectives: IndexVec::new(),
             rules: Rules {
                 alignment: Bytes(ALIGN),
                 growth: Bytes(CHUNK),

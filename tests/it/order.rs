@@ -99,6 +99,9 @@ fn setup(draws: &mut Draws) -> Setup {
         streams,
         events: EVENTS,
         signals: 0,
+        hosts: 1,
+        barriers: IndexVec::new(),
+        collectives: IndexVec::new(),
         rules: Rules {
             alignment: Bytes(512),
             growth: Bytes::mib(32),
@@ -243,9 +246,9 @@ fn the_order_agrees_with_brute_force() {
             observed: BTreeSet::new(),
             completed: BTreeSet::new(),
         };
-        let mut walk = Walk { draws, order: Order::new(&setup, 1), brute, pending: Vec::new() };
+        let mut walk = Walk { draws, order: Order::new(&setup), brute, pending: Vec::new() };
         for _ in 0..80 {
-            walk.step();
+            walk.step(None);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::table::{Align, Row, Section, Table, shorten, wrap};
 use super::{Compared, Failing};
-use crate::base::{Bytes, Nanos, PoolId, StmtId};
+use crate::base::{Bytes, HostId, Nanos, PoolId, StmtId};
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
 use crate::scenario::{Demand, Unit};
@@ -20,7 +20,7 @@ pub(super) struct Failures {
     /// The statement of each operation that has not completed, for a deadlock.
     operations: BTreeMap<crate::trace::Ticket, StmtId>,
     /// The call in which each host thread is.
-    hosts: BTreeMap<crate::base::HostId, StmtId>,
+    hosts: BTreeMap<HostId, StmtId>,
 }
 
 impl Failures {
@@ -121,11 +121,14 @@ impl Failures {
 
     fn deadlock(&self, book: &Book<'_>, verdict: &Verdict) -> Vec<String> {
         let Some(cycle) = &verdict.deadlock else { return Vec::new() };
-        // Without a blocked host there is no cycle, only a signal that nobody is left to give.
-        let is_cycle = cycle.iter().any(|waiter| matches!(waiter, Waiter::Host(_)));
-        let what = match is_cycle {
-            true => "each waits for the next, the last for the first",
-            false => "the program has ended, and nobody is left to give the signal",
+        // Without a blocked host there may be no cycle, only something that nobody is left to give.
+        let is_given = |waiter: &Waiter| matches!(waiter, Waiter::Signal(_) | Waiter::Parts(_));
+        let is_cycle =
+            cycle.iter().any(|waiter| matches!(waiter, Waiter::Host(_))) || !cycle.iter().any(is_given);
+        let what = match (is_cycle, cycle.iter().any(|waiter| matches!(waiter, Waiter::Signal(_)))) {
+            (true, _) => "each waits for the next, the last for the first",
+            (false, true) => "the program has ended, and nobody is left to give the signal",
+            (false, false) => "the program has ended, and the other parts are in no stream",
         };
         let mut lines = vec![String::new(), format!("error[deadlock]: {what}")];
         for waiter in cycle.iter().take(12) {
@@ -133,9 +136,9 @@ impl Failures {
                 Waiter::Host(host) => match self.hosts.get(host) {
                     Some(stmt) => {
                         let text = &book.program.statements[*stmt].text;
-                        format!("  {:>4}  the host, in `{text}`", book.line(*stmt))
+                        format!("  {:>4}  {}, in `{text}`", book.line(*stmt), thread(book, *host))
                     }
-                    None => "        the host".to_owned(),
+                    None => format!("        {}", thread(book, *host)),
                 },
                 Waiter::Operation(ticket) => match self.operations.get(ticket) {
                     Some(stmt) => {
@@ -144,6 +147,10 @@ impl Failures {
                     }
                     None => format!("        {}", book.ticket(*ticket)),
                 },
+                Waiter::Parts(collective) => {
+                    let name = &book.program.names.collectives[*collective];
+                    format!("        the other parts of {name}")
+                }
                 Waiter::Signal(signal) => {
                     format!("        signal {}, which was not given", book.program.names.signals[*signal])
                 }
@@ -151,6 +158,14 @@ impl Failures {
         }
         lines.extend(rest(cycle.len(), 12, "in the cycle"));
         lines
+    }
+}
+
+/// Who a host thread is, in words.
+fn thread(book: &Book<'_>, host: HostId) -> String {
+    match book.program.setup.hosts {
+        0 | 1 => "the host".to_owned(),
+        _ => format!("thread {}", book.thread(host)),
     }
 }
 

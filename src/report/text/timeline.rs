@@ -100,7 +100,7 @@ impl Timeline {
         self.settle_name(book);
         self.host_goes_on(event.host, event.at);
         self.calls.insert(event.host, (event.stmt, event.at));
-        if matches!(call, Call::Sync(_) | Call::Poll(_) | Call::Sleep(_)) {
+        if call.can_wait() {
             self.waiting.insert(event.host);
         } else {
             self.waiting.remove(&event.host);
@@ -200,7 +200,7 @@ impl Timeline {
         let mut lanes = Vec::new();
         let label = |stmt: StmtId| format!("{} {}", book.line(stmt), short(book.operation(stmt)));
         for (host, spans) in &self.hosts {
-            let name = if host.index() == 0 { "host".to_owned() } else { format!("host {}", host.index()) };
+            let name = if host.index() == 0 { "host" } else { book.thread(*host) }.to_owned();
             let mut lane = Lane::default();
             for (stmt, from, to) in spans {
                 lane.spans.push(Span { from: *from, to: Some(*to), label: label(*stmt), fill: '.' });
