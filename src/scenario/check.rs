@@ -190,7 +190,7 @@ impl<'t> Checker<'t> {
                     self.items(&body.items);
                     self.leave();
                 }
-                Content::Broken(None) | Content::Blank | Content::Settings(_) => {}
+                Content::Broken(None) | Content::Blank | Content::Settings(_) | Content::Change(_) => {}
             }
         }
     }
@@ -210,6 +210,8 @@ impl<'t> Checker<'t> {
             ast::Statement::Let(value) => self.declare_value(span, value),
             ast::Statement::Repeat(repeat) => self.repeat(span, repeat),
             ast::Statement::Thread(thread) => self.thread(span, thread),
+            // Each variant is a tree of its own.
+            ast::Statement::Variant(_) => {}
             ast::Statement::Call(call) => self.call(span, call),
             ast::Statement::Expect(expect) => self.expect(span, expect),
             ast::Statement::Snapshot(name) => self.snapshot(span, name.as_ref()),
@@ -319,6 +321,8 @@ impl<'t> Checker<'t> {
         self.setup.signals = self.names.signals.len();
         let program = Program {
             title: self.title.map(|title| title.text).unwrap_or_default(),
+            variant: None,
+            variants: Vec::new(),
             setup: self.setup,
             names: self.names,
             code: self.code,

@@ -23,6 +23,7 @@ pub(super) enum Kind {
     Value,
     Buffer,
     Label,
+    CallLabel,
     Thread,
     Barrier,
     Collective,
@@ -39,7 +40,8 @@ impl Kind {
             Kind::Signal => "a signal",
             Kind::Value => "a value",
             Kind::Buffer => "a buffer",
-            Kind::Label => "a label",
+            Kind::Label => "a label of an operation",
+            Kind::CallLabel => "a label of a host call",
             Kind::Thread => "a thread",
             Kind::Barrier => "a barrier",
             Kind::Collective => "a collective",
@@ -57,6 +59,7 @@ pub(super) enum Meaning {
     Kernel(KernelId),
     Signal(SignalId),
     Label(StmtId),
+    CallLabel,
     Thread(Row<HostId>),
     Barrier(BarrierId),
     Collective(CollectiveId),
@@ -133,7 +136,7 @@ impl NameTable {
                         self.survey(&body.items, text);
                     }
                 }
-                Content::Blank | Content::Settings(_) => {}
+                Content::Blank | Content::Settings(_) | Content::Change(_) => {}
             }
         }
     }
@@ -168,7 +171,7 @@ impl NameTable {
                     self.declares(Kind::Buffer, &buffer.segments[0].name);
                 }
             }
-            Statement::Scenario(_) | Statement::Expect(_) | Statement::Snapshot(_) => {}
+            Statement::Scenario(_) | Statement::Variant(_) | Statement::Expect(_) | Statement::Snapshot(_) => {}
         }
     }
 

@@ -13,6 +13,10 @@ use crate::trace::{Access, Attribute, Comparison, Failure, Figure, Policy, Setup
 pub struct Program {
     /// The title that the scenario gives itself; empty without one.
     pub title: String,
+    /// Which variant of its text it is; `None` as it stands.
+    pub variant: Option<String>,
+    /// The variants that its text has.
+    pub variants: Vec<String>,
     /// The world before the first call.
     pub setup: Setup,
     /// What the ids are called in the text.

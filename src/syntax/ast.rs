@@ -40,6 +40,8 @@ pub enum Content {
     Statement(Statement),
     /// Settings, in the block of a device or a pool.
     Settings(Vec<Setting>),
+    /// What a variant changes.
+    Change(Change),
     /// Something that could not be read; its diagnostic is already written. It may open a block.
     Broken(Option<Body>),
 }
@@ -94,12 +96,34 @@ pub enum Statement {
     Repeat(Repeat),
     /// `thread t { .. }`
     Thread(Thread),
+    /// `variant off { .. }`
+    Variant(Variant),
     /// A call.
     Call(Box<Call>),
     /// `expect ..`
     Expect(Expect),
     /// `snapshot "name"`
     Snapshot(Option<Name>),
+}
+
+impl Statement {
+    /// The statements that it holds.
+    pub fn body(&self) -> Option<&Body> {
+        match self {
+            Statement::Repeat(repeat) => Some(&repeat.body),
+            Statement::Thread(thread) => Some(&thread.body),
+            _ => None,
+        }
+    }
+
+    /// The same, to change them.
+    pub fn body_mut(&mut self) -> Option<&mut Body> {
+        match self {
+            Statement::Repeat(repeat) => Some(&mut repeat.body),
+            Statement::Thread(thread) => Some(&mut thread.body),
+            _ => None,
+        }
+    }
 }
 
 /// A device.
@@ -281,6 +305,31 @@ pub struct Thread {
     pub body: Body,
 }
 
+/// The same program changed, with expectations of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// Its name, any word.
+    pub name: Name,
+    /// What it changes, and what it expects.
+    pub body: Body,
+}
+
+/// What a variant changes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// `model cuda`
+    Model(Name),
+    /// `set scratch.reuse = []`
+    Set {
+        /// What is set.
+        target: Path,
+        /// Its value.
+        value: SettingValue,
+    },
+    /// `omit join`
+    Omit(Name),
+}
+
 /// A loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeat {
@@ -299,6 +348,8 @@ pub struct Repeat {
 pub struct Call {
     /// What is called.
     pub kind: CallKind,
+    /// What expectations and variants call the line.
+    pub label: Option<Name>,
     /// `fails E` or `or_fails E`
     pub outcome: Option<Outcome>,
 }
@@ -321,8 +372,6 @@ pub enum CallKind {
         stream: Path,
         /// What is put into it.
         operation: Operation,
-        /// What expectations call it.
-        label: Option<Name>,
     },
     /// `sync S`; `None` is `sync device`.
     Sync(Option<Path>),

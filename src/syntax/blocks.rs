@@ -59,6 +59,9 @@ impl Blocks {
             line::Content::Settings(settings) => {
                 self.push(Item { comment: line.comment, ..item(Content::Settings(settings)) });
             }
+            line::Content::Change(change) => {
+                self.push(Item { comment: line.comment, ..item(Content::Change(change)) });
+            }
             line::Content::Statement(statement) => {
                 let place = opens(&statement);
                 let item = Item { comment: line.comment, ..item(Content::Statement(*statement)) };
@@ -89,6 +92,7 @@ impl Blocks {
         let place = match text.split_whitespace().next() {
             Some("device" | "pool") => Place::Settings,
             Some("repeat" | "thread") => Place::Statements,
+            Some("variant") => Place::Variant,
             _ => Place::Unknown,
         };
         self.open(item, place);
@@ -114,6 +118,7 @@ impl Blocks {
         match &mut header.content {
             Content::Statement(Statement::Repeat(repeat)) => repeat.body = body,
             Content::Statement(Statement::Thread(thread)) => thread.body = body,
+            Content::Statement(Statement::Variant(variant)) => variant.body = body,
             Content::Statement(Statement::Device(device)) => device.settings = Settings::Block(body),
             Content::Statement(Statement::Pool(pool)) => pool.settings = Settings::Block(body),
             content => *content = Content::Broken(Some(body)),
@@ -140,6 +145,7 @@ impl Blocks {
 fn opens(statement: &Statement) -> Option<Place> {
     match statement {
         Statement::Repeat(_) | Statement::Thread(_) => Some(Place::Statements),
+        Statement::Variant(_) => Some(Place::Variant),
         Statement::Device(device) if matches!(device.settings, Settings::Block(_)) => Some(Place::Settings),
         Statement::Pool(pool) if matches!(pool.settings, Settings::Block(_)) => Some(Place::Settings),
         _ => None,

@@ -8,7 +8,7 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 /// The words that begin a statement, in the order of the language reference.
-const STATEMENTS: [&str; 23] = [
+const STATEMENTS: [&str; 24] = [
     "scenario",
     "device",
     "pool",
@@ -19,6 +19,7 @@ const STATEMENTS: [&str; 23] = [
     "let",
     "repeat",
     "thread",
+    "variant",
     "sync",
     "query",
     "poll",
@@ -211,6 +212,10 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::queued => "`STREAM: operation`",
         Rule::statement_line => "a statement",
         Rule::setting_line => "a setting or `}`",
+        Rule::variant_line => "`model`, `set`, `omit`, `expect`, `snapshot` or `}`",
+        Rule::model => "`model`",
+        Rule::assign => "`set`",
+        Rule::omit => "`omit`",
         _ => return None,
     };
     Some(words.to_owned())
