@@ -1,12 +1,9 @@
 //! The machine: one call of one host thread in, an answer and events out.
 
 use super::collectives::Collectives;
-use super::threads::{Awaited, Blocked, Host, Promise, Threads};
+use super::threads::{Awaited, Blocked, Host, Threads};
 use super::{Chooser, Progress};
-use crate::base::{
-    BarrierId, Bytes, CollectiveId, DeviceId, HostId, IndexVec, Nanos, PoolId, SignalId, StmtId, StreamId,
-    reuse_on_clone,
-};
+use crate::base::{Bytes, DeviceId, HostId, IndexVec, Nanos, PoolId, StmtId, StreamId, reuse_on_clone};
 use crate::model::{Allocator, Known, Request};
 use crate::order::{Effect, Operation, Order, Runs};
 use crate::trace::{
@@ -20,12 +17,12 @@ use std::task::Poll;
 pub struct Machine<A, P, C, S> {
     pub(super) order: Order,
     model: A,
-    progress: P,
-    chooser: C,
+    pub(super) progress: P,
+    pub(super) chooser: C,
     sink: S,
     pub(super) streams: IndexVec<StreamId, StreamSetup>,
     pools: usize,
-    costs: HostCosts,
+    pub(super) costs: HostCosts,
     legacy_sync_releases: bool,
     pub(super) threads: Threads,
     pub(super) collectives: Collectives,
@@ -179,9 +176,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Ok(Reply::Done)
             }
             Call::Collective { stream, collective, .. } => {
-                let at = self.order.next_ticket(*stream).expect("a stream has less than 2^32 operations");
-                let round = self.collectives.submit(*collective, at);
-                self.submit(caller, *stream, Runs::Together(*collective, round), Effect::None);
+                self.part(caller, *stream, *collective);
                 Ok(Reply::Done)
             }
             Call::Record { stream, event } => {
@@ -193,11 +188,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Ok(Reply::Done)
             }
             Call::Trim { pool, keep } => {
-                let bytes = self.model.trim(*pool, *keep);
-                if bytes > Bytes::ZERO {
-                    self.emit(caller, None, Kind::Released { pool: *pool, bytes });
-                    self.emit_state(caller, *pool);
-                }
+                self.trim(caller, *pool, *keep);
                 Ok(Reply::Done)
             }
             Call::Set { pool, attribute, value } => {
@@ -212,11 +203,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             }
             Call::Peek { pool, figure } => Ok(Reply::Value(self.model.state(*pool).figure(*figure))),
             Call::Signal(signal) => {
-                let Machine { threads, order, progress, .. } = self;
-                let now = threads.hosts[caller.host].now;
-                for ticket in threads.give(*signal, now, order.seen(caller.host)) {
-                    progress.started(ticket, Nanos::ZERO);
-                }
+                self.signal(caller.host, *signal);
                 Ok(Reply::Done)
             }
             Call::Spawn(host) => {
@@ -251,44 +238,12 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
     }
 
-    /// What it gives carries everything that is ordered before it.
-    fn host_function(&mut self, caller: Caller, stream: StreamId, runs: Runs, gives: Option<SignalId>) {
-        let ticket = self.order.next_ticket(stream).expect("a stream has less than 2^32 operations");
-        if let Some(signal) = gives {
-            let mut clock = self.order.ordered(caller.host, stream).to_vec();
-            clock[stream.index()] = ticket.seq;
-            self.threads.promises.push(Promise { ticket, signal, clock });
+    fn trim(&mut self, caller: Caller, pool: PoolId, keep: Bytes) {
+        let bytes = self.model.trim(pool, keep);
+        if bytes > Bytes::ZERO {
+            self.emit(caller, None, Kind::Released { pool, bytes });
+            self.emit_state(caller, pool);
         }
-        self.submit(caller, stream, runs, Effect::None);
-    }
-
-    /// A thread comes to a barrier. The last one takes the others along: each has seen what any of them has.
-    fn arrive(&mut self, caller: Caller, barrier: BarrierId) {
-        let together = self.threads.arrive(barrier, caller.host);
-        for host in &together {
-            self.order.follow(*host, caller.host);
-        }
-        for host in &together {
-            self.order.follow(caller.host, *host);
-        }
-    }
-
-    /// Waits for other threads.
-    fn meet(&mut self, caller: Caller, awaited: Awaited) -> Poll<Result<Reply, Failure>> {
-        let Caller { host, stmt } = caller;
-        let Some(since) = self.threads.over(host, awaited) else {
-            self.threads.block(host, stmt, awaited);
-            return Poll::Pending;
-        };
-        self.threads.go_on(host, since);
-        match awaited {
-            Awaited::Signal(signal) => self.order.see(host, self.threads.carried(signal)),
-            Awaited::End(other) => self.order.follow(other, host),
-            Awaited::Barrier(_) | Awaited::Work { .. } => {}
-        }
-        let host = &mut self.threads.hosts[host];
-        host.now = host.now.after(self.costs.call);
-        Poll::Ready(Ok(Reply::Done))
     }
 
     fn alloc(
@@ -445,7 +400,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         (self.scratch.states, self.scratch.released) = (states, released);
     }
 
-    fn submit(&mut self, caller: Caller, stream: StreamId, runs: Runs, effect: Effect<'_>) {
+    pub(super) fn submit(&mut self, caller: Caller, stream: StreamId, runs: Runs, effect: Effect<'_>) {
         let operation = Operation { host: caller.host, stmt: caller.stmt, runs };
         let mut waits = std::mem::take(&mut self.scratch.waits);
         let ticket = self.order.submit(stream, operation, effect, &mut waits);
@@ -489,15 +444,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         self.scratch.ready = ready;
     }
 
-    fn keep_promise(&mut self, ticket: Ticket) {
-        let promises = &mut self.threads.promises;
-        let Some(at) = promises.iter().position(|promise| promise.ticket == ticket) else { return };
-        let Promise { signal, clock, .. } = promises.swap_remove(at);
-        for stalled in self.threads.give(signal, self.progress.now(), &clock) {
-            self.progress.started(stalled, Nanos::ZERO);
-        }
-    }
-
     fn start(&mut self, stream: StreamId) {
         let (ticket, operation) = self.order.ready(stream).expect("only what is ready starts");
         if let Runs::Together(collective, round) = operation.runs {
@@ -514,19 +460,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
     }
 
-    /// The last part that could start starts all of them; how long they run is drawn once, for the first one.
-    fn start_together(&mut self, collective: CollectiveId, round: u32, part: Ticket) {
-        let parts = self.collectives.ready(collective, round, part);
-        let mut takes = None;
-        for part in parts {
-            let (_, operation) = self.order.head(part.stream).expect("a part that waits is at the head");
-            let law = self.collectives.takes(collective);
-            let takes = *takes.get_or_insert_with(|| self.chooser.duration(operation.stmt, &law));
-            self.emit_device(part, operation, Kind::Start);
-            self.progress.started(part, takes);
-        }
-    }
-
     /// One of so many host threads that could call at the same time.
     pub fn pick(&mut self, among: usize) -> usize {
         self.chooser.pick(among)
@@ -539,7 +472,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
     }
 
-    fn emit_device(&mut self, ticket: Ticket, operation: Operation, kind: Kind<'_>) {
+    pub(super) fn emit_device(&mut self, ticket: Ticket, operation: Operation, kind: Kind<'_>) {
         if self.sink.wants(Detail::Events) {
             let Operation { host, stmt, .. } = operation;
             self.sink.event(&Event { at: self.progress.now(), host, stmt, ticket: Some(ticket), kind });

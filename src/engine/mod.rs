@@ -7,6 +7,7 @@ mod choice;
 mod collectives;
 mod deadlock;
 mod machine;
+mod meetings;
 mod run;
 mod threads;
 mod timeline;

@@ -20,7 +20,7 @@ fn mistakes_say_what_was_expected() {
         ("a: x = aloc 1B", "1 unexpected: `aloc` is not expected here; expected `alloc`"),
         (
             "a: fre x",
-            "1 unexpected: `fre` is no operation; expected `NAME = alloc ..`, `free`, `record`, `wait` or a call such as `fill(x)`",
+            "1 unexpected: `fre` is no operation; expected `NAME = alloc ..`, `free`, `record`, `wait`, `host` or a call such as `fill(x)`",
         ),
         ("a: x = alloc", "1 unexpected: the line ends too early; expected a value"),
         ("a: x = alloc from p", "1 unexpected: `from` is not expected here; expected a value"),
@@ -29,8 +29,8 @@ fn mistakes_say_what_was_expected() {
         ("x = alloc 1B", "1 unexpected: an operation stands behind a stream; expected `STREAM: operation`"),
         ("stream set", "1 unexpected: `set` is not expected here; expected a name"),
         (
-            "thread t {\n}",
-            "1 unknown_statement: unknown statement `thread`; expected a statement or `STREAM: operation`",
+            "thred t {\n}",
+            "1 unknown_statement: unknown statement `thred`; expected a statement or `STREAM: operation`",
         ),
         ("kernel k(x) takes 1us", "1 unexpected: `)` is not expected here; expected `:`"),
         (
@@ -61,7 +61,7 @@ fn mistakes_say_what_was_expected() {
 
 #[test]
 fn a_broken_block_costs_one_line() {
-    for opener in ["repeat i on 0..3 {", "repat i in 0..3 {", "thread t {"] {
+    for opener in ["repeat i on 0..3 {", "repat i in 0..3 {", "thred t {"] {
         assert_eq!(
             check(&format!("{opener}\n  sync a\n  repeat i in 0..2 {{\n  }}\n}}\nsync a\n")).len(),
             1,

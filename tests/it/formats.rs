@@ -34,6 +34,13 @@ sync a
 signal go
 ";
 
+/// A program that ends while a part of a collective waits for the other one.
+const ALONE: &str = "\
+stream a
+collective both of 2 takes 1us
+a: both()
+";
+
 /// Fields by section: a section is a heading of the page in lower case.
 type Fields = BTreeMap<String, BTreeSet<String>>;
 
@@ -91,7 +98,7 @@ fn visit(page: &Page, section: &str, prefix: &str, value: &Value, seen: &mut Fie
 
 /// Adds what a run prints.
 fn visit_run(page: &Page, text: &str, seen: &mut Fields) {
-    const COMMON: [&str; 4] = ["at", "line", "operation", "event"];
+    const COMMON: [&str; 5] = ["at", "line", "thread", "operation", "event"];
     let count = text.lines().count();
     for (nth, line) in text.lines().enumerate() {
         // A long run repeats itself; its start and its verdict have every field.
@@ -135,7 +142,9 @@ fn scenarios(folder: &str, found: &mut Vec<String>) {
 fn the_page_has_what_is_printed() {
     let page = page();
     let folder = Folder::new("formats");
-    let mut files = vec![folder.file("wrong.scn", WRONG).display().to_string()];
+    let own = [("wrong.scn", WRONG), ("alone.scn", ALONE)];
+    let mut files: Vec<_> =
+        own.iter().map(|(name, text)| folder.file(name, text).display().to_string()).collect();
     scenarios(&format!("{ROOT}/scenarios"), &mut files);
     let mut seen = Fields::new();
     for file in files {

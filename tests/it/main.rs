@@ -18,6 +18,7 @@ mod order;
 mod readme;
 #[cfg(feature = "cli")]
 mod sweep;
+mod threads;
 mod tidy;
 
 /// How many rounds a randomised test makes: a small budget by default, fifty times as many with `MILLPOND_FULL=1`.

@@ -6,7 +6,7 @@ use millpond::order::{Effect, Operation, Order, Runs};
 use millpond::trace::{DeviceSetup, HostCosts, Remap, Rules, Setup, StreamKind, StreamSetup, Target, Ticket};
 use std::collections::BTreeSet;
 
-const HOST: HostId = HostId::from_raw_unchecked(0);
+const HOSTS: usize = 3;
 const EVENTS: usize = 3;
 
 struct Brute {
@@ -14,8 +14,8 @@ struct Brute {
     /// For each operation, in the order of submission: its ticket, and all operations directly before it.
     operations: Vec<(Ticket, Vec<usize>)>,
     records: [Option<usize>; EVENTS],
-    /// What the host has seen complete.
-    seen: BTreeSet<usize>,
+    /// What each host thread has seen complete.
+    seen: [BTreeSet<usize>; HOSTS],
     /// The part of that which a synchronise has proven.
     observed: BTreeSet<usize>,
     completed: BTreeSet<usize>,
@@ -35,10 +35,11 @@ impl Brute {
         0..self.kinds.len()
     }
 
-    /// The operations directly before one that was submitted to this stream now.
-    fn before(&self, stream: usize) -> Vec<usize> {
+    /// The operations directly before one that this host submitted to this stream now.
+    fn before(&self, host: usize, stream: usize) -> Vec<usize> {
         let StreamSetup { device, kind } = self.kinds[stream];
-        let mut before: Vec<usize> = self.last(stream).into_iter().chain(self.seen.iter().copied()).collect();
+        let seen = self.seen[host].iter().copied();
+        let mut before: Vec<usize> = self.last(stream).into_iter().chain(seen).collect();
         match kind {
             StreamKind::NonBlocking => {}
             StreamKind::Legacy => {
@@ -99,7 +100,7 @@ fn setup(draws: &mut Draws) -> Setup {
         streams,
         events: EVENTS,
         signals: 0,
-        hosts: 1,
+        hosts: HOSTS,
         barriers: IndexVec::new(),
         collectives: IndexVec::new(),
         rules: Rules {
@@ -122,10 +123,16 @@ struct Walk {
 }
 
 impl Walk {
+    /// Whoever calls next.
+    fn host(&mut self) -> HostId {
+        HostId::new(self.draws.below(HOSTS as u64) as usize)
+    }
+
     fn submit(&mut self) {
         let stream = self.draws.below(self.brute.kinds.len() as u64) as usize;
         let event = self.draws.below(EVENTS as u64) as usize;
-        let mut before = self.brute.before(stream);
+        let host = self.host();
+        let mut before = self.brute.before(host.index(), stream);
         let mut allocator = Vec::new();
         let effect = match self.draws.below(8) {
             0..2 => Effect::Record(EventId::new(event)),
@@ -141,7 +148,7 @@ impl Walk {
             }
             _ => Effect::None,
         };
-        let operation = Operation { host: HOST, stmt: StmtId::new(0), runs: Runs::For(Nanos(1)) };
+        let operation = Operation { host, stmt: StmtId::new(0), runs: Runs::For(Nanos(1)) };
         let ticket = self.order.submit(StreamId::new(stream), operation, effect, &mut Vec::new());
         if matches!(effect, Effect::Record(_)) {
             self.brute.records[event] = Some(self.brute.operations.len());
@@ -182,12 +189,13 @@ impl Walk {
             self.complete_one();
         }
         assert!(waited.iter().all(|operation| self.brute.completed.contains(operation)));
-        self.brute.seen.extend(&waited);
+        let host = self.host();
+        self.brute.seen[host.index()].extend(&waited);
         if self.draws.below(3) == 0 {
             // A poll, which orders but proves nothing.
-            self.order.see(HOST, &cut);
+            self.order.see(host, &cut);
         } else {
-            self.order.observe(HOST, &cut);
+            self.order.observe(host, &cut);
             self.brute.observed.extend(waited);
             self.pending.retain(|ticket| !ticket.within(&cut));
         }
@@ -222,17 +230,25 @@ impl Walk {
             0 => self.synchronise(),
             1..6 => self.complete_one(),
             6 => self.order.sweep(&mut self.pending),
+            7 => {
+                let (from, to) = (self.host(), self.host());
+                self.order.follow(from, to);
+                let seen = self.brute.seen[from.index()].clone();
+                self.brute.seen[to.index()].extend(seen);
+            }
             _ => self.submit(),
         }
-        for stream in self.brute.streams() {
-            let expected = self.brute.cut(&self.brute.closure(self.brute.before(stream)));
-            assert_eq!(self.order.ordered(HOST, StreamId::new(stream)), expected);
+        for host in 0..HOSTS {
+            for stream in self.brute.streams() {
+                let expected = self.brute.cut(&self.brute.closure(self.brute.before(host, stream)));
+                assert_eq!(self.order.ordered(HostId::new(host), StreamId::new(stream)), expected);
+            }
         }
     }
 }
 
 /// Random programs over blocking, non-blocking, legacy and per-thread streams of two devices, with events, host
-/// synchronisation and waits of the allocator: what is ordered, what may run and what is observed, after every step.
+/// threads that synchronise and learn from each other, and waits of the allocator: what is ordered, what may run and what is observed, after every step.
 #[test]
 fn the_order_agrees_with_brute_force() {
     for seed in 0..budget(150) {
@@ -242,13 +258,13 @@ fn the_order_agrees_with_brute_force() {
             kinds: setup.streams.iter().copied().collect(),
             operations: Vec::new(),
             records: [None; EVENTS],
-            seen: BTreeSet::new(),
+            seen: Default::default(),
             observed: BTreeSet::new(),
             completed: BTreeSet::new(),
         };
         let mut walk = Walk { draws, order: Order::new(&setup), brute, pending: Vec::new() };
         for _ in 0..80 {
-            walk.step(None);
+            walk.step();
         }
     }
 }

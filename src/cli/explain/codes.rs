@@ -124,6 +124,16 @@ pub(super) const EXAMPLES: &[Example] = &[
         "device gpu0\ndevice gpu1\npool p on gpu1\n",
     ),
     example(
+        "wrong_part_count",
+        "thread t {\n  barrier ready of 2\n}\nbarrier ready of 3\n",
+        "thread t {\n  barrier ready of 2\n}\nbarrier ready of 2\n",
+    ),
+    example(
+        "allocated_by_two_threads",
+        "stream s\nthread t {\n  s: x = alloc 1MiB\n}\ns: x = alloc 1MiB\n",
+        "stream s\nthread t {\n  s: x = alloc 1MiB\n}\ns: y = alloc 1MiB\n",
+    ),
+    example(
         "misplaced_declaration",
         "repeat i in 0..3 {\n  event done\n}\n",
         "event done[3]\nrepeat i in 0..3 {\n  legacy: record done[i]\n}\n",

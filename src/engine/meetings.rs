@@ -1,0 +1,94 @@
+//! What host threads and streams do with each other: signals, barriers, ends of threads, functions in streams, collectives.
+
+use super::machine::Caller;
+use super::threads::{Awaited, Promise};
+use super::{Chooser, Machine, Progress};
+use crate::base::{BarrierId, CollectiveId, HostId, Nanos, SignalId, StreamId};
+use crate::model::Allocator;
+use crate::order::{Effect, Runs};
+use crate::trace::{Failure, Kind, Reply, Sink, Ticket};
+use std::task::Poll;
+
+impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
+    /// What it gives carries everything that is ordered before it.
+    pub(super) fn host_function(
+        &mut self,
+        caller: Caller,
+        stream: StreamId,
+        runs: Runs,
+        gives: Option<SignalId>,
+    ) {
+        let ticket = self.order.next_ticket(stream).expect("a stream has less than 2^32 operations");
+        if let Some(signal) = gives {
+            let mut clock = self.order.ordered(caller.host, stream).to_vec();
+            clock[stream.index()] = ticket.seq;
+            self.threads.promises.push(Promise { ticket, signal, clock });
+        }
+        self.submit(caller, stream, runs, Effect::None);
+    }
+
+    pub(super) fn part(&mut self, caller: Caller, stream: StreamId, collective: CollectiveId) {
+        let at = self.order.next_ticket(stream).expect("a stream has less than 2^32 operations");
+        let round = self.collectives.submit(collective, at);
+        self.submit(caller, stream, Runs::Together(collective, round), Effect::None);
+    }
+
+    pub(super) fn signal(&mut self, host: HostId, signal: SignalId) {
+        let Machine { threads, order, progress, .. } = self;
+        let now = threads.hosts[host].now;
+        for ticket in threads.give(signal, now, order.seen(host)) {
+            progress.started(ticket, Nanos::ZERO);
+        }
+    }
+
+    /// A thread comes to a barrier. The last one takes the others along: each has seen what any of them has.
+    pub(super) fn arrive(&mut self, caller: Caller, barrier: BarrierId) {
+        let together = self.threads.arrive(barrier, caller.host);
+        for host in &together {
+            self.order.follow(*host, caller.host);
+        }
+        for host in &together {
+            self.order.follow(caller.host, *host);
+        }
+    }
+
+    /// Waits for other threads.
+    pub(super) fn meet(&mut self, caller: Caller, awaited: Awaited) -> Poll<Result<Reply, Failure>> {
+        let Caller { host, stmt } = caller;
+        let Some(since) = self.threads.over(host, awaited) else {
+            self.threads.block(host, stmt, awaited);
+            return Poll::Pending;
+        };
+        self.threads.go_on(host, since);
+        match awaited {
+            Awaited::Signal(signal) => self.order.see(host, self.threads.carried(signal)),
+            Awaited::End(other) => self.order.follow(other, host),
+            Awaited::Barrier(_) | Awaited::Work { .. } => {}
+        }
+        let host = &mut self.threads.hosts[host];
+        host.now = host.now.after(self.costs.call);
+        Poll::Ready(Ok(Reply::Done))
+    }
+
+    pub(super) fn keep_promise(&mut self, ticket: Ticket) {
+        let promises = &mut self.threads.promises;
+        let Some(at) = promises.iter().position(|promise| promise.ticket == ticket) else { return };
+        let Promise { signal, clock, .. } = promises.swap_remove(at);
+        for stalled in self.threads.give(signal, self.progress.now(), &clock) {
+            self.progress.started(stalled, Nanos::ZERO);
+        }
+    }
+
+    /// The last part that could start starts all of them; how long they run is drawn once, for the first one.
+    pub(super) fn start_together(&mut self, collective: CollectiveId, round: u32, part: Ticket) {
+        let parts = self.collectives.ready(collective, round, part);
+        let mut takes = None;
+        for part in parts {
+            let (_, operation) = self.order.head(part.stream).expect("a part that waits is at the head");
+            let law = self.collectives.takes(collective);
+            let takes = *takes.get_or_insert_with(|| self.chooser.duration(operation.stmt, &law));
+            self.emit_device(part, operation, Kind::Start);
+            self.progress.started(part, takes);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What threads do with each other: threads and their ends, signals, barriers, functions in streams, collectives.
+
+use super::check::{Block, Checker, Collective, Signal};
+use super::names::{Binding, Kind, Meaning, Row};
+use super::{Action, Chosen, Formula, Instruction, Outcome, codes};
+use crate::base::{BarrierId, BufferId, CollectiveId, Diagnostic, HostId, SignalId, Span, StmtId, StreamId};
+use crate::syntax::ast::{self, Path};
+use crate::trace::{Access, CollectiveSetup, Law, Takes};
+
+/// How many host threads there may be. Each keeps a counter a stream.
+const THREADS_MAX: u64 = 1_024;
+
+/// The thread whose body is being read.
+#[derive(Clone)]
+pub(super) struct Within {
+    pub(super) row: Row<HostId>,
+    /// Which of the row, as the thread itself knows it.
+    pub(super) index: Option<Formula>,
+}
+
+impl Checker<'_> {
+    // ---- Threads
+
+    pub(super) fn thread(&mut self, span: Span, thread: &ast::Thread) {
+        let stmt = self.begin(span, Outcome::Succeeds);
+        let row = self.new_threads(&thread.name);
+        let Some((row, index)) = row else {
+            self.enter(Block::Broken);
+            self.items(&thread.body.items);
+            return self.leave();
+        };
+        let start = self.code.len();
+        let chosen = Chosen { base: row.base, index: index.clone() };
+        self.code.push(Instruction::Spawn { stmt, thread: chosen.clone(), end: 0 });
+        self.enter(Block::Thread);
+        self.within.push(Within { row, index });
+        self.items(&thread.body.items);
+        self.within.pop();
+        let end = self.code.len();
+        self.code.push(Instruction::Exit { stmt });
+        self.code[start] = Instruction::Spawn { stmt, thread: chosen, end };
+        self.leave();
+    }
+
+    /// The ids of a thread, or of an array of them: as many as its index can choose.
+    fn new_threads(&mut self, segment: &ast::Segment) -> Option<(Row<HostId>, Option<Formula>)> {
+        let index = match &segment.index {
+            Some(index) => Some(self.index(index)?),
+            None => None,
+        };
+        let last = index.as_ref().and_then(|index| index.bounds).map(|bounds| bounds.high);
+        let count = last.map(|last| u64::try_from(last).unwrap_or(u64::MAX).saturating_add(1));
+        let name = &segment.name;
+        if count.unwrap_or(1) > THREADS_MAX.saturating_sub(self.setup.hosts as u64) {
+            let message = format!("`{}` brings the number of threads above {THREADS_MAX}", name.text);
+            self.error(codes::TOO_MANY_NAMES, message, segment.name.span, "");
+            return None;
+        }
+        let row = Row { base: HostId::from_usize(self.setup.hosts), count };
+        if !self.bind(name, Kind::Thread, Some(Meaning::Thread(row))) {
+            return None;
+        }
+        let names = (0..count.unwrap_or(1)).map(|nth| match count {
+            Some(_) => format!("{}[{nth}]", name.text),
+            None => name.text.clone(),
+        });
+        self.names.hosts.extend(names);
+        self.setup.hosts = self.names.hosts.len();
+        Some((row, index.map(|index| index.formula)))
+    }
+
+    pub(super) fn join(&mut self, path: &Path) -> Option<Action> {
+        let segment = self.only_segment(path, Kind::Thread)?;
+        let Meaning::Thread(row) = self.resolve(&segment.name, &[Kind::Thread])? else { return None };
+        self.element(row, segment).map(Action::Join)
+    }
+
+    /// The count is part of the name: every line that names a barrier says the same one.
+    pub(super) fn barrier(&mut self, name: &ast::Name, of: &ast::Expression) -> Option<BarrierId> {
+        let count = self.constant_count(of)?;
+        let size = u32::try_from(count).ok().filter(|size| (1..=THREADS_MAX).contains(&u64::from(*size)));
+        let Some(size) = size else {
+            let label = format!("expected 1 to {THREADS_MAX}");
+            self.error(codes::VALUE_OUT_OF_RANGE, "no such number of threads can meet", of.span, &label);
+            return None;
+        };
+        if self.table.get(&name.text).is_none() {
+            let barrier = self.names.barriers.push(name.text.clone());
+            self.setup.barriers.push(size);
+            let meaning = Some(Meaning::Barrier(barrier));
+            self.table.bind(&name.text, Binding { kind: Kind::Barrier, meaning, span: Some(name.span) });
+        }
+        let Meaning::Barrier(barrier) = self.resolve(name, &[Kind::Barrier])? else { return None };
+        let first = self.setup.barriers[barrier];
+        if first != size {
+            let message =
+                format!("`{}` is a barrier of {first} threads elsewhere, and of {size} here", name.text);
+            let diagnostic =
+                Diagnostic::error(codes::WRONG_PART_COUNT, message, of.span, format!("expected {first}"));
+            let elsewhere = self.table.get(&name.text).and_then(|binding| binding.span);
+            self.tell(match elsewhere {
+                Some(elsewhere) => diagnostic.also(elsewhere, "first named here"),
+                None => diagnostic,
+            });
+            return None;
+        }
+        Some(barrier)
+    }
+
+    // ---- Functions and collectives in streams
+
+    pub(super) fn host_function(
+        &mut self,
+        stmt: StmtId,
+        path: &Path,
+        stream: Option<Chosen<StreamId>>,
+        takes: Option<&ast::Takes>,
+        gives: Option<&ast::Name>,
+    ) -> Option<Action> {
+        let takes = match takes {
+            Some(takes) => self.takes(takes),
+            None => Some(Takes::For(Law::Constant(crate::base::Nanos::ZERO))),
+        };
+        let gives = match gives {
+            Some(gives) => self.give(gives).map(Some),
+            None => Some(None),
+        };
+        self.statements[stmt].draws = self.draws_of(path, "host");
+        Some(Action::HostFunction { stream: stream?, takes: takes?, gives: gives? })
+    }
+
+    pub(super) fn declare_collective(&mut self, declared: &ast::Collective) {
+        let takes = self.law(&declared.takes);
+        let parts = self.constant_count(&declared.parts);
+        let size = parts.map(|parts| u32::try_from(parts).ok().filter(|parts| *parts >= 1));
+        if size == Some(None) {
+            let label = "expected 1 or more";
+            self.error(
+                codes::VALUE_OUT_OF_RANGE,
+                "a collective has at least one part",
+                declared.parts.span,
+                label,
+            );
+        }
+        let parameters = declared.parameters.as_ref().map(|parameters| self.parameters(parameters));
+        let meaning = size.flatten().zip(takes).map(|(parts, takes)| {
+            self.names.collectives.push(declared.name.text.clone());
+            let last = declared.parameters.iter().flatten().last();
+            let place = last.map_or(declared.name.span, |last| declared.name.span.to(last.name.span));
+            self.collectives.push(Collective { parameters, place });
+            Meaning::Collective(self.setup.collectives.push(CollectiveSetup { parts, takes }))
+        });
+        self.bind(&declared.name, Kind::Collective, meaning);
+    }
+
+    /// A part of a collective in a stream.
+    pub(super) fn part(
+        &mut self,
+        collective: CollectiveId,
+        name: &ast::Name,
+        stream: Chosen<StreamId>,
+        buffers: Vec<Chosen<BufferId>>,
+        parentheses: Span,
+    ) -> Option<Action> {
+        let Collective { parameters, place } = &self.collectives[collective.index()];
+        let accesses = parameters.clone().unwrap_or_else(|| vec![Access::ReadWrite; buffers.len()]);
+        let place = *place;
+        self.argument_count(name, accesses.len(), place, buffers.len(), parentheses)?;
+        let uses = buffers.into_iter().zip(accesses).collect();
+        Some(Action::Collective { stream, collective, uses })
+    }
+
+    /// All parts run equally long.
+    pub(super) fn no_duration_of_its_own(&mut self, name: &ast::Name, takes: &ast::Takes) {
+        let span = match takes {
+            ast::Takes::Until(signal) => signal.span,
+            ast::Takes::For(_) => name.span,
+        };
+        let message = format!("a part of the collective `{}` has no duration of its own", name.text);
+        let diagnostic = Diagnostic::error(codes::WRONG_KIND, message, span, "");
+        self.tell(diagnostic.help("its declaration says how long all parts run"));
+    }
+
+    // ---- Signals, which need no declaration
+
+    pub(super) fn give(&mut self, name: &ast::Name) -> Option<SignalId> {
+        let signal = self.signal(name)?;
+        self.signals[signal.index()].given.get_or_insert(name.span);
+        Some(signal)
+    }
+
+    pub(super) fn awaited(&mut self, name: &ast::Name) -> Option<SignalId> {
+        let signal = self.signal(name)?;
+        self.signals[signal.index()].awaited = true;
+        Some(signal)
+    }
+
+    fn signal(&mut self, name: &ast::Name) -> Option<SignalId> {
+        if self.table.get(&name.text).is_none() {
+            let signal = self.names.signals.push(name.text.clone());
+            self.signals.push(Signal::default());
+            let meaning = Some(Meaning::Signal(signal));
+            self.table.bind(&name.text, Binding { kind: Kind::Signal, meaning, span: Some(name.span) });
+        }
+        match self.resolve(name, &[Kind::Signal])? {
+            Meaning::Signal(signal) => Some(signal),
+            _ => None,
+        }
+    }
+
+    pub(super) fn unawaited_signals(&mut self) {
+        if self.table.has_broken_lines {
+            return;
+        }
+        for (at, signal) in self.signals.iter().enumerate() {
+            let Some(span) = signal.given.filter(|_| !signal.awaited) else { continue };
+            let name = &self.names.signals[SignalId::from_usize(at)];
+            let message = format!("nothing waits for `{name}`");
+            let mut diagnostic = Diagnostic::error(codes::UNAWAITED_SIGNAL, message, span, "has no effect");
+            diagnostic.severity = crate::base::Severity::Warning;
+            self.diagnostics.push(diagnostic.help(format!(
+                "a launch waits for it by `S: K(x) until {name}`, a thread by `await {name}`"
+            )));
+        }
+    }
+}
