@@ -2,7 +2,9 @@
 
 use super::outside::{self, Complaint, Output, Status};
 use super::{Accepted, Outcome, Scenario, Settings, sweep};
+use crate::base::nearest;
 use crate::report::{Notation, Options};
+use crate::scenario::Program;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -15,6 +17,7 @@ Examples:
   millpond run scenarios/guide/basic.scn --seed 7 --format json -o run.jsonl
   millpond run scenarios/guide/basic.scn --format csv > pools.csv
   millpond run - < draft.scn
+  millpond run scenarios/reuse/follow_event/twins.scn --variant off
   millpond run FILE --set scratch.release_threshold=0B,max --set turns=10,100
 
 --set runs every combination of the values, at most 1,000, and prints a row for
@@ -39,6 +42,9 @@ pub(super) struct Run {
     /// A report for people; or data for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Runs a variant of the scenario rather than the scenario as it stands
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
     /// Runs with other values and prints a row for each; may be given several times
     #[arg(long, value_name = "NAME=V,V,..")]
     set: Vec<String>,
@@ -66,7 +72,7 @@ impl Run {
     pub(super) fn run(&self) -> Result<Status, Complaint> {
         let scenario = Scenario::read(&self.file)?.with_snapshots_in(self.snapshots.as_deref());
         let colour = outside::colour(&io::stderr());
-        let (program, warnings) = match scenario.load() {
+        let (programs, warnings) = match scenario.load_all() {
             Ok(loaded) => loaded,
             Err(diagnostics) => {
                 outside::print_error(&scenario.rendered(&diagnostics, colour));
@@ -76,6 +82,7 @@ impl Run {
         if !warnings.is_empty() {
             outside::print_error(&scenario.rendered(&warnings, colour));
         }
+        let program = self.chosen(programs)?;
         let to_terminal = self.output.is_none();
         let options = Options {
             width: if to_terminal { outside::width() } else { 80 },
@@ -84,6 +91,7 @@ impl Run {
         let settings = Settings { seed: self.seed, options, accepted: Accepted::Compared };
         if !self.set.is_empty() {
             let Some(values) = sweep::Values::read(&self.set)? else { return Ok(Status::Wrong) };
+            let settings = sweep::Sweeping { settings, variant: self.variant.as_deref() };
             return sweep::run(&scenario, &values, &settings, self.format, self.output.as_deref());
         }
         let mut output = Output::open(self.output.as_deref())?;
@@ -118,6 +126,22 @@ impl Run {
             self.explain(&scenario, &outcome);
         }
         Ok(if outcome.holds() { Status::Holds } else { Status::Fails })
+    }
+
+    /// The program as it stands, or the variant that is asked for.
+    fn chosen(&self, mut programs: Vec<Program>) -> Result<Program, Complaint> {
+        let at = programs.iter().position(|program| program.variant == self.variant);
+        if let Some(at) = at {
+            return Ok(programs.swap_remove(at));
+        }
+        let wanted = self.variant.as_deref().unwrap_or_default();
+        let known: Vec<&str> = programs.iter().filter_map(|program| program.variant.as_deref()).collect();
+        let file = self.file.display();
+        Err(Complaint::wrong(match (nearest(wanted, known.iter().copied()), known.as_slice()) {
+            (_, []) => format!("{file} has no variants"),
+            (Some(near), _) => format!("{file} has no variant `{wanted}`: did you mean `{near}`?"),
+            (None, known) => format!("{file} has no variant `{wanted}`, it has {}", known.join(", ")),
+        }))
     }
 
     /// What fails, for whoever does not read the report itself.

@@ -1,8 +1,8 @@
 //! A scenario file from its bytes to its outcome: what `run`, `test` and the test harness have in common.
 
 use super::outside::{self, Complaint};
-use super::{Place, diagnostics};
-use crate::base::{Diagnostic, Severity};
+use super::{Place, diagnostics, snapshots};
+use crate::base::Diagnostic;
 use crate::engine::{Ending, Stop};
 use crate::oracle::{Accounting, Broken, Expectations, Verdict};
 use crate::profile::Profile;
@@ -43,8 +43,6 @@ pub enum Accepted {
     Ignored,
     /// The snapshots of the run must be equal to them.
     Compared,
-    /// Those of a run that holds otherwise take their place.
-    Rewritten,
 }
 
 /// What came of a run.
@@ -113,13 +111,33 @@ impl Scenario {
     ///
     /// The mistakes.
     pub fn load(&self) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let (program, diagnostics) = crate::load(&self.text, &Profile::default());
-        match program {
-            Some(program) if !diagnostics.iter().any(|d| d.severity == Severity::Error) => {
-                Ok((program, diagnostics))
-            }
-            _ => Err(diagnostics),
+        self.load_all().map(|(mut programs, warnings)| (programs.swap_remove(0), warnings))
+    }
+
+    /// The program as it stands and its variants, or the mistakes that stand in the way of any.
+    ///
+    /// # Errors
+    ///
+    /// The mistakes.
+    pub fn load_all(&self) -> Result<(Vec<Program>, Vec<Diagnostic>), Vec<Diagnostic>> {
+        match crate::load_all(&self.text, &Profile::default()) {
+            (programs, diagnostics) if programs.is_empty() => Err(diagnostics),
+            loaded => Ok(loaded),
         }
+    }
+
+    /// The snapshots of all these programs of the scenario, as one file has them.
+    ///
+    /// # Errors
+    ///
+    /// None: accepted snapshots are not looked at.
+    pub fn snapshots(&self, programs: &[Program], settings: &Settings) -> Result<Option<String>, Complaint> {
+        let settings = Settings { accepted: Accepted::Ignored, ..*settings };
+        let mut texts = Vec::new();
+        for program in programs {
+            texts.extend(self.run(program, &settings)?.snapshots);
+        }
+        Ok(snapshots::joined(texts.iter().map(String::as_str)))
     }
 
     /// What the file is called in reports.
@@ -206,10 +224,7 @@ impl Scenario {
             None => Compared::None,
             Some(_) if settings.accepted == Accepted::Ignored => Compared::None,
             Some(_) if outside::is_standard_input(&self.path) => Compared::None,
-            Some(text) => {
-                // What fails is not accepted along with the rest.
-                self.place.compare(text, settings.accepted == Accepted::Rewritten && verdict.holds())?
-            }
+            Some(text) => self.place.compare_part(text, program.variant.as_deref())?,
         };
         let failures = crate::report::failures(program, &verdict, &compared);
         Ok((Outcome { verdict, compared, snapshots, report: String::new(), failures }, ending))

@@ -80,6 +80,23 @@ impl Place {
         &self.folder
     }
 
+    /// How the snapshots of one run compare with its part of the accepted ones: those of a variant, or of the program as it
+    /// stands.
+    ///
+    /// # Errors
+    ///
+    /// A snapshot file that is there and cannot be read.
+    pub fn compare_part(&self, text: &str, variant: Option<&str>) -> Result<Compared, Complaint> {
+        let text = normal(text);
+        let file = outside::read_if_there(&self.file)?;
+        let accepted = file.as_deref().and_then(|file| part(&normal(contents(file)), variant));
+        Ok(match accepted {
+            None => Compared::Missing,
+            Some(accepted) if accepted == text => Compared::Equal,
+            Some(accepted) => Compared::Different(differences(&accepted, &text)),
+        })
+    }
+
     /// How a text compares with the accepted one. With `bless`, one that differs becomes the accepted one.
     ///
     /// # Errors
@@ -149,6 +166,34 @@ fn contents(file: &str) -> &str {
     file
 }
 
+/// The snapshots of a scenario and its variants as one text; `None` where there are none.
+pub(super) fn joined<'t>(texts: impl Iterator<Item = &'t str>) -> Option<String> {
+    let inner = texts.map(|text| text.trim_end().trim_start_matches("[\n").trim_end_matches(']'));
+    inner.map(str::to_owned).reduce(|all, text| all + &text).map(|all| format!("[\n{all}]\n"))
+}
+
+/// The part of a joined text that belongs to a variant, or to the program as it stands.
+fn part(text: &str, variant: Option<&str>) -> Option<String> {
+    let mut found = String::new();
+    let mut is_wanted = false;
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let begins = line == "    Snapshot(";
+        if begins || line.starts_with("    //") {
+            // What belongs to a variant says so at its beginning.
+            let head = if begins { lines.peek().copied().unwrap_or_default() } else { &line[4..] };
+            let owner = head.trim_start_matches([' ', '/']).strip_prefix("variant");
+            let owner = owner.and_then(|owner| owner.split('"').nth(1));
+            is_wanted = owner == variant;
+        }
+        if is_wanted && line.starts_with(' ') {
+            found.push_str(line);
+            found.push('\n');
+        }
+    }
+    (!found.is_empty()).then(|| format!("[\n{found}]"))
+}
+
 /// As insta compares: without trailing white space, with line feeds alone.
 fn normal(text: &str) -> String {
     text.trim_end().replace("\r\n", "\n")
@@ -190,6 +235,21 @@ mod tests {
         assert_eq!(contents("---\nsource: x\n---\n[\n]\n"), "[\n]\n");
         assert_eq!(contents("[\n]\n"), "[\n]\n");
         assert_eq!(normal("[\r\n]\r\n\n"), "[\n]");
+    }
+
+    #[test]
+    fn each_variant_finds_its_part() {
+        let base = "[\n    Snapshot(\n        nth: 1,\n    ),\n    // nth 1: 4 more times\n]\n";
+        let entry = "    Snapshot(\n        variant: \"off\",\n        nth: 1,\n    ),\n";
+        let off = format!("[\n{entry}    // variant \"off\", nth 1: 4 more times\n]\n");
+        let on = off.replace("off", "on");
+        let all = joined([base, &off, &on].into_iter()).expect("there are three");
+        assert_eq!(all.matches("Snapshot(").count(), 3);
+        for (text, variant) in [(base, None), (&off, Some("off")), (&on, Some("on"))] {
+            assert_eq!(part(&all, variant).as_deref(), Some(text.trim_end()));
+        }
+        assert_eq!(part(&all, Some("other")), None);
+        assert_eq!(joined(std::iter::empty()), None);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! One scenario as a test: what must hold of it, and what there is to say about it. How that is shown is not its business.
 
 use super::outside::{self, Complaint, Status};
-use super::{Accepted, Outcome, Scenario, Settings};
+use super::{Accepted, Scenario, Settings, snapshots};
 use crate::base::{Diagnostic, LineIndex, Severity};
 use crate::report::{Compared, Options};
+use crate::scenario::Program;
 use std::path::{Path, PathBuf};
 
 /// A report nobody sees.
@@ -90,7 +91,7 @@ pub fn test(path: &Path, settings: &TestSettings) -> Tested {
 
 fn judge(path: &Path, settings: &TestSettings, tested: &mut Tested) -> Result<(), Complaint> {
     let scenario = Scenario::read(path)?.with_snapshots_in(settings.snapshots.as_deref());
-    match scenario.load() {
+    match scenario.load_all() {
         Err(found) if scenario.place.is_invalid => rejected(&scenario, &found, settings, tested),
         Ok((_, found)) if scenario.place.is_invalid && !found.is_empty() => {
             rejected(&scenario, &found, settings, tested)
@@ -107,12 +108,7 @@ fn judge(path: &Path, settings: &TestSettings, tested: &mut Tested) -> Result<()
             tested.fails(Status::Fails, "no mistake", tested.words.clone());
             Ok(())
         }
-        Ok((program, _)) => {
-            let accepted = if settings.bless { Accepted::Rewritten } else { Accepted::Compared };
-            let outcome = scenario.run(&program, &Settings { seed: 0, options: OPTIONS, accepted })?;
-            ran(&scenario, outcome, settings.bless, tested);
-            Ok(())
-        }
+        Ok((programs, _)) => ran(&scenario, &programs, settings, tested),
     }
 }
 
@@ -131,34 +127,93 @@ fn rejected(
     Ok(())
 }
 
-fn ran(scenario: &Scenario, outcome: Outcome, bless: bool, tested: &mut Tested) {
-    let verdict = &outcome.verdict;
-    let demands = verdict.expectations.len() + verdict.expected_failures() + verdict.missed.len();
-    tested.expects = demands + verdict.snapshots.len() > 0;
-    tested.words = match demands {
+/// Runs the program as it stands and its variants. They are one test, and have one snapshot.
+fn ran(
+    scenario: &Scenario,
+    programs: &[Program],
+    settings: &TestSettings,
+    tested: &mut Tested,
+) -> Result<(), Complaint> {
+    let (mut demands, mut asked) = (0, 0);
+    let mut texts = Vec::new();
+    let mut sees = Vec::new();
+    let run = Settings { seed: 0, options: OPTIONS, accepted: Accepted::Ignored };
+    for program in programs {
+        let outcome = scenario.run(program, &run)?;
+        let verdict = &outcome.verdict;
+        demands += verdict.expectations.len() + verdict.expected_failures() + verdict.missed.len();
+        asked += verdict.snapshots.len();
+        texts.extend(outcome.snapshots);
+        let (prefix, option) = match &program.variant {
+            Some(name) => (format!("variant {name}: "), format!(" --variant {name}")),
+            None => Default::default(),
+        };
+        if !verdict.holds() {
+            tested.status = Status::Fails;
+            sees.push(format!("see: millpond run {}{option}", outside::quoted(&scenario.path)));
+        }
+        for failing in &outcome.failures {
+            tested.details.push(format!("{prefix}{failing}"));
+            let message = format!("{prefix}{}", failing.text);
+            let title = "scenario fails".to_owned();
+            tested.remarks.push(Remark { line: failing.line, column: None, title, message });
+        }
+    }
+    tested.expects = demands + asked > 0;
+    tested.words = words(demands, asked, programs.len() - 1);
+    match snapshots::joined(texts.iter().map(String::as_str)) {
+        Some(text) => compare(scenario, programs, &text, settings.bless, tested)?,
+        None => unasked(scenario, tested),
+    }
+    tested.details.append(&mut sees);
+    Ok(())
+}
+
+fn words(demands: usize, snapshots: usize, variants: usize) -> String {
+    let mut words = match demands {
         0 => "no expectations".to_owned(),
         count => counted(count, "expectation"),
     };
-    if !verdict.snapshots.is_empty() {
-        tested.words.push_str(&format!(", {}", counted(verdict.snapshots.len(), "snapshot")));
+    for (count, noun) in [(snapshots, "snapshot"), (variants, "variant")] {
+        if count > 0 {
+            words.push_str(&format!(", {}", counted(count, noun)));
+        }
     }
-    tested.status = if outcome.holds() { Status::Holds } else { Status::Fails };
-    tested.details = outcome.failures.iter().map(ToString::to_string).collect();
-    tested.remarks.extend(outcome.failures.iter().map(|failing| Remark {
-        line: failing.line,
-        column: None,
-        title: "scenario fails".to_owned(),
-        message: failing.text.clone(),
-    }));
-    describe(scenario, &outcome.compared, bless, tested);
-    if outcome.compared == Compared::None && scenario.place.file.exists() {
+    words
+}
+
+fn compare(
+    scenario: &Scenario,
+    programs: &[Program],
+    text: &str,
+    bless: bool,
+    tested: &mut Tested,
+) -> Result<(), Complaint> {
+    // What fails is not accepted along with the rest.
+    let compared = scenario.place.compare(text, bless && tested.passed())?;
+    describe(scenario, &compared, bless, tested);
+    if compared.fails() {
+        tested.status = Status::Fails;
+        let first = programs.iter().flat_map(|program| {
+            program.snapshots.iter().map(|snapshot| program.statements[snapshot.stmt].line)
+        });
+        let message = match compared {
+            Compared::Missing => "there is no accepted snapshot",
+            _ => "the snapshot is not the accepted one",
+        };
+        let (title, message) = ("snapshot".to_owned(), message.to_owned());
+        tested.remarks.push(Remark { line: first.min(), column: None, title, message });
+    }
+    Ok(())
+}
+
+/// A snapshot that no line asks for is one that would never be compared.
+fn unasked(scenario: &Scenario, tested: &mut Tested) {
+    if scenario.place.file.exists() {
         let file = outside::shown(&scenario.place.file);
         let message = format!("no line asks for the snapshot {file}: write `snapshot`, or remove that file");
         tested.details.push(message.clone());
         tested.fails(Status::Fails, "snapshot", message);
-    }
-    if !tested.passed() {
-        tested.details.push(format!("see: millpond run {}", outside::quoted(&scenario.path)));
     }
 }
 

@@ -89,7 +89,7 @@ pub fn assign(
         Settable::OnlyDevice(setting) => {
             vec![place::line_before_all(text, &format!("device gpu0 {{ {setting} = {value} }}"))]
         }
-        Settable::DefaultPool(device, _) => {
+        Settable::DefaultPool(device) => {
             let line = format!("set {} = {value}", to.name());
             vec![match device {
                 Some(item) => place::line_after(text, item, &line),

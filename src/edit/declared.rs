@@ -45,17 +45,12 @@ pub(super) enum Settable<'f, 't> {
     Device(&'f Item, &'f Device, &'t str),
     /// A setting of the device that is there without a line.
     OnlyDevice(&'t str),
-    /// A setting of the default pool of a device, and the line of that, if it has one.
-    DefaultPool(Option<&'f Item>, &'t str),
+    /// A setting of the default pool of a device, and the line of that device, if it has one.
+    DefaultPool(Option<&'f Item>),
 }
 
 /// Whether a word is one of those that can be set.
-pub(super) fn known(
-    word: &str,
-    words: &[&str],
-    owner: &str,
-    to: &Target<'_>,
-) -> Result<(), Box<Diagnostic>> {
+pub(super) fn known(word: &str, words: &[&str], owner: &str, to: &Target<'_>) -> Result<(), Box<Diagnostic>> {
     if words.contains(&word) {
         return Ok(());
     }
@@ -129,7 +124,7 @@ impl<'f> Declared<'f> {
                 };
                 let settings = ["release_threshold", POLICIES[0], POLICIES[1], POLICIES[2]];
                 known(setting, &settings, "a default pool", to)?;
-                Ok(Settable::DefaultPool(item, setting))
+                Ok(Settable::DefaultPool(item))
             }
             _ => Err(self.no_value(to).into()),
         }

@@ -62,7 +62,13 @@ pub fn twins<'f>(file: &'f File, text: &str) -> (Vec<Twin<'f>>, Vec<Diagnostic>)
             let diagnostic = Diagnostic::error(DUPLICATE_NAME, message, span, "give it another name");
             diagnostics.push(diagnostic.also(first.name.span, "declared here"));
         }
-        let mut changed = Changed { source: file, text, file: program.clone(), omitted: Vec::new(), diagnostics: Vec::new() };
+        let mut changed = Changed {
+            source: file,
+            text,
+            file: program.clone(),
+            omitted: Vec::new(),
+            diagnostics: Vec::new(),
+        };
         changed.make(variant);
         diagnostics.append(&mut changed.diagnostics);
         let (file, omitted) = (Cow::Owned(changed.file), changed.omitted);
@@ -153,7 +159,7 @@ impl<'f> Changed<'f, '_> {
                 Content::Change(change) => {
                     let key = match change {
                         Change::Model(_) => "model".to_owned(),
-                        Change::Set { target, .. } => format!("set {}", written(target)),
+                        Change::Set { target, .. } => format!("set {}", written(target, self.text)),
                         Change::Omit(name) => format!("omit {}", name.text),
                     };
                     match made.iter().find(|(earlier, _)| *earlier == key) {
@@ -238,8 +244,10 @@ impl<'f> Changed<'f, '_> {
     }
 
     fn set(&mut self, item: &Item, path: &Path, value: &SettingValue) -> Result<(), Box<Diagnostic>> {
-        let name = written(path);
-        let target = Target { name: &name, span: path.span };
+        let name = written(path, self.text);
+        // The path may end with spaces.
+        let (first, last) = (&path.segments[0], &path.segments[path.segments.len() - 1]);
+        let target = Target { name: &name, span: first.name.span.to(last.name.span) };
         let source = self.source;
         match Declared::of(source).settable(&target)? {
             Settable::Value(old) => {
@@ -271,11 +279,14 @@ impl<'f> Changed<'f, '_> {
                 let device = Device { name, settings: Settings::Inline(vec![setting]) };
                 self.file.items.insert(0, line(item, Statement::Device(device)));
             }
-            Settable::DefaultPool(device, _) => {
+            Settable::DefaultPool(_) => {
                 let kind = CallKind::Set { attribute: path.clone(), value: expression(value)?.clone() };
                 let call = Call { kind, label: None, outcome: None };
-                let after = self.file.items.iter().position(|item| Some(item.span) == device.map(|item| item.span));
-                let at = after.map_or(0, |at| at + 1);
+                let is_device = |item: &Item| match &item.content {
+                    Content::Statement(Statement::Device(device)) => device.name.text == first.name.text,
+                    _ => false,
+                };
+                let at = self.file.items.iter().position(is_device).map_or(0, |at| at + 1);
                 self.file.items.insert(at, line(item, Statement::Call(Box::new(call))));
             }
         }
@@ -301,11 +312,11 @@ fn line(item: &Item, statement: Statement) -> Item {
     Item { span: item.span, content: Content::Statement(statement), comment: None }
 }
 
-/// A target as it is written without spaces. What has an index cannot be set.
-fn written(path: &Path) -> String {
+/// A target as it is written, without spaces between its parts.
+fn written(path: &Path, text: &str) -> String {
     let part = |segment: &Segment| match &segment.index {
         None => segment.name.text.clone(),
-        Some(_) => format!("{}[]", segment.name.text),
+        Some(index) => format!("{}[{}]", segment.name.text, &text[index.span.range()]),
     };
     path.segments.iter().map(part).collect::<Vec<_>>().join(".")
 }

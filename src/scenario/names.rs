@@ -171,7 +171,10 @@ impl NameTable {
                     self.declares(Kind::Buffer, &buffer.segments[0].name);
                 }
             }
-            Statement::Scenario(_) | Statement::Variant(_) | Statement::Expect(_) | Statement::Snapshot(_) => {}
+            Statement::Scenario(_)
+            | Statement::Variant(_)
+            | Statement::Expect(_)
+            | Statement::Snapshot(_) => {}
         }
     }
 

@@ -87,7 +87,8 @@ pub(super) fn explain(line: &str, start: u32, error: &Error<Rule>, outline: Outl
     if expected.contains(&Rule::name) && Grammar::parse(Rule::word, found.text).is_ok() {
         return diagnostic.note(format!("`{}` is a word of the language and cannot be a name", found.text));
     }
-    if outline.opens || line[..at].trim_end().ends_with('{') {
+    let is_behind = found.span != first.span;
+    if is_behind && (outline.opens || line[..at].trim_end().ends_with('{')) {
         return diagnostic.note("the body of a block stands on lines of its own");
     }
     diagnostic

@@ -116,7 +116,7 @@ fn code_hosts_get_the_place_of_each_failure() {
          it is 1MiB, not 0B",
         "::error file=scenarios/c_mistake.scn,line=2,col=6,title=unknown_name::nothing is called `ss`: \
          expected the name of a stream, an event or a device",
-        "::error file=scenarios/e_new.scn,line=5,title=scenario fails::snapshot   no accepted snapshot",
+        "::error file=scenarios/e_new.scn,line=5,title=snapshot::there is no accepted snapshot",
     ] {
         assert!(text.lines().any(|found| found == line), "{text}\nhas no {line}");
     }

@@ -20,6 +20,8 @@ mod readme;
 mod sweep;
 mod threads;
 mod tidy;
+#[cfg(feature = "cli")]
+mod variants;
 
 /// How many rounds a randomised test makes: a small budget by default, fifty times as many with `MILLPOND_FULL=1`.
 fn budget(small: u64) -> u64 {

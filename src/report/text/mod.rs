@@ -132,6 +132,7 @@ impl<'p> Text<'p> {
         sections.extend(judgement::expectations(book, verdict, &closing.compared, width));
         let mut last = vec![String::new()];
         last.extend(summary(verdict, closing, width).lines().map(str::to_owned));
+        last.extend(variants(book.program, width));
         last.push(next(&self.origin, closing));
         let mut lines: Vec<String> = heading(book, &self.origin, width).lines().map(str::to_owned).collect();
         // What was found stands first and has no limit; what it was found in shares the rest of the lines.
@@ -171,7 +172,9 @@ pub fn failures(program: &Program, verdict: &Verdict, compared: &Compared) -> Ve
 }
 
 fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
-    let facts = format!("{}, {}, seed {}", origin.model, origin.profile, origin.seed);
+    let variant = book.program.variant.as_ref().map(|variant| format!(", variant {variant}"));
+    let variant = variant.unwrap_or_default();
+    let facts = format!("{}, {}, seed {}{variant}", origin.model, origin.profile, origin.seed);
     let path = &origin.path;
     let title = &book.program.title;
     let whole = if title.is_empty() { path.clone() } else { format!("{title}   {path}") };
@@ -237,6 +240,15 @@ fn what_fails(verdict: &Verdict, compared: &Compared) -> Vec<String> {
 
 fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// The variants of the text, for who ran it as it stands.
+fn variants(program: &Program, width: usize) -> Vec<String> {
+    let Some(first) = program.variants.first().filter(|_| program.variant.is_none()) else {
+        return Vec::new();
+    };
+    let names = program.variants.join(", ");
+    wrap(&format!("variants: {names}   run one: millpond run FILE --variant {first}"), 2, width)
 }
 
 fn next(origin: &Origin, closing: &Closing<'_>) -> String {
