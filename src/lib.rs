@@ -17,6 +17,7 @@ pub mod trace;
 use base::{Code, Diagnostic, Severity};
 use profile::Profile;
 use scenario::Program;
+use std::collections::BTreeSet;
 
 /// Reads a scenario. There is a program if no diagnostic is an error; all diagnostics of a text come at once, in its order.
 pub fn load(text: &str, profile: &Profile) -> (Option<Program>, Vec<Diagnostic>) {
@@ -28,25 +29,26 @@ pub fn load(text: &str, profile: &Profile) -> (Option<Program>, Vec<Diagnostic>)
 /// them, is an error.
 pub fn load_all(text: &str, profile: &Profile) -> (Vec<Program>, Vec<Diagnostic>) {
     let (file, mut diagnostics) = syntax::parse(text);
-    let (twins, of_variants) = edit::twins(&file, text);
-    diagnostics.extend(of_variants);
-    let mut programs = Vec::new();
-    let names = twins.iter().filter_map(|twin| twin.variant).map(|variant| variant.name.text.clone());
-    let names: Vec<String> = names.collect();
-    for twin in &twins {
+    let (variants, misplaced) = edit::Variants::of(&file, text);
+    diagnostics.extend(misplaced);
+    let (base, found) = scenario::check(&variants.base(), text, profile);
+    diagnostics.extend(found);
+    let mut programs: Vec<Program> = base.into_iter().collect();
+    // What is wrong with the program as it stands is not told once more for each variant.
+    let key =
+        |diagnostic: &Diagnostic| (diagnostic.code, diagnostic.primary.span, diagnostic.message.clone());
+    let mut told: BTreeSet<_> = diagnostics.iter().map(key).collect();
+    for variant in variants.iter() {
+        let (twin, of_changes) = variants.twin(variant);
+        diagnostics.extend(of_changes);
         let (program, found) = scenario::check(&twin.file, text, profile);
-        // What is wrong with the program as it stands is not told once more for each variant.
-        let is_told = |new: &Diagnostic| {
-            let same = |old: &&Diagnostic| old.message == new.message && old.primary.span == new.primary.span;
-            diagnostics.iter().any(|old| old.code == new.code && same(&old))
-        };
-        let new: Vec<Diagnostic> = found.into_iter().filter(|diagnostic| !is_told(diagnostic)).collect();
-        diagnostics.extend(new.into_iter().map(|diagnostic| in_twin(diagnostic, twin, text)));
-        programs.extend(program.map(|mut program| {
-            program.variant = twin.variant.map(|variant| variant.name.text.clone());
-            program.variants.clone_from(&names);
-            program
-        }));
+        let new = found.into_iter().filter(|diagnostic| told.insert(key(diagnostic)));
+        diagnostics.extend(new.map(|diagnostic| in_twin(diagnostic, &variant.name.text, &twin, text)));
+        programs
+            .extend(program.map(|program| Program { variant: Some(variant.name.text.clone()), ..program }));
+    }
+    if let Some(base) = programs.first_mut() {
+        base.variants = variants.iter().map(|variant| variant.name.text.clone()).collect();
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.primary.span);
     if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
@@ -56,15 +58,14 @@ pub fn load_all(text: &str, profile: &Profile) -> (Vec<Program>, Vec<Diagnostic>
 }
 
 /// A mistake that is one in a variant only, with the line whose omission makes it one.
-fn in_twin(diagnostic: Diagnostic, twin: &edit::Twin<'_>, text: &str) -> Diagnostic {
-    let Some(variant) = twin.variant else { return diagnostic };
+fn in_twin(diagnostic: Diagnostic, variant: &str, twin: &edit::Twin<'_>, text: &str) -> Diagnostic {
     let place = text.get(diagnostic.primary.span.range()).unwrap_or_default();
     let name = place.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
-    let diagnostic = match twin.omits(name) {
-        Some(line) => diagnostic.also(line, "this variant omits it"),
+    let diagnostic = match twin.omitted.get(name) {
+        Some(line) => diagnostic.also(*line, "this variant omits it"),
         None => diagnostic,
     };
-    diagnostic.note(format!("in the variant `{}`", variant.name.text))
+    diagnostic.note(format!("in the variant `{variant}`"))
 }
 
 /// Every diagnostic that [`load`] can give, with what it means.

@@ -92,7 +92,7 @@ pub fn assign(
         Settable::DefaultPool(device) => {
             let line = format!("set {} = {value}", to.name());
             vec![match device {
-                Some(item) => place::line_after(text, item, &line),
+                Some((item, _)) => place::line_after(text, item, &line),
                 None => place::line_before_all(text, &line),
             }]
         }

@@ -2,6 +2,7 @@
 
 use crate::base::{Code, Diagnostic, Span, nearest};
 use crate::syntax::ast::{Content, Device, File, Item, Let, Pool, Statement};
+use std::collections::BTreeMap;
 
 pub(super) const UNEXPECTED: Code = Code("unexpected");
 pub(super) const UNKNOWN_NAME: Code = Code("unknown_name");
@@ -46,7 +47,7 @@ pub(super) enum Settable<'f, 't> {
     /// A setting of the device that is there without a line.
     OnlyDevice(&'t str),
     /// A setting of the default pool of a device, and the line of that device, if it has one.
-    DefaultPool(Option<&'f Item>),
+    DefaultPool(Option<(&'f Item, &'f Device)>),
 }
 
 /// Whether a word is one of those that can be set.
@@ -66,11 +67,11 @@ pub(super) fn known(word: &str, words: &[&str], owner: &str, to: &Target<'_>) ->
 }
 
 /// What a text declares that can be set.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Declared<'f> {
-    devices: Vec<(&'f Item, &'f Device)>,
-    pools: Vec<(&'f Item, &'f Pool)>,
-    values: Vec<&'f Let>,
+    devices: BTreeMap<&'f str, (&'f Item, &'f Device)>,
+    pools: BTreeMap<&'f str, (&'f Item, &'f Pool)>,
+    values: BTreeMap<&'f str, &'f Let>,
 }
 
 impl<'f> Declared<'f> {
@@ -84,9 +85,15 @@ impl<'f> Declared<'f> {
         for item in items {
             let Content::Statement(statement) = &item.content else { continue };
             match statement {
-                Statement::Device(device) => self.devices.push((item, device)),
-                Statement::Pool(pool) => self.pools.push((item, pool)),
-                Statement::Let(value) => self.values.push(value),
+                Statement::Device(device) => {
+                    self.devices.entry(&device.name.text).or_insert((item, device));
+                }
+                Statement::Pool(pool) => {
+                    self.pools.entry(&pool.name.text).or_insert((item, pool));
+                }
+                Statement::Let(value) => {
+                    self.values.entry(&value.name.text).or_insert(value);
+                }
                 statement => {
                     if let Some(body) = statement.body() {
                         self.read(&body.items);
@@ -117,14 +124,14 @@ impl<'f> Declared<'f> {
                 (None, None) => Err(self.no_owner(owner, to).into()),
             },
             [device, "default_pool", setting] => {
-                let item = match self.device(device) {
-                    Some((item, _)) => Some(item),
+                let line = match self.device(device) {
+                    Some((item, device)) => Some((item, device)),
                     None if *device == "gpu0" && !self.has_devices() => None,
                     None => return Err(self.no_owner(device, to).into()),
                 };
                 let settings = ["release_threshold", POLICIES[0], POLICIES[1], POLICIES[2]];
                 known(setting, &settings, "a default pool", to)?;
-                Ok(Settable::DefaultPool(item))
+                Ok(Settable::DefaultPool(line))
             }
             _ => Err(self.no_value(to).into()),
         }
@@ -135,15 +142,15 @@ impl<'f> Declared<'f> {
     }
 
     fn device(&self, name: &str) -> Option<(&'f Item, &'f Device)> {
-        self.devices.iter().find(|(_, device)| device.name.text == name).copied()
+        self.devices.get(name).copied()
     }
 
     fn pool(&self, name: &str) -> Option<(&'f Item, &'f Pool)> {
-        self.pools.iter().find(|(_, pool)| pool.name.text == name).copied()
+        self.pools.get(name).copied()
     }
 
     fn value(&self, name: &str) -> Option<&'f Let> {
-        self.values.iter().find(|value| value.name.text == name).copied()
+        self.values.get(name).copied()
     }
 
     /// Nothing of this name has a value of its own.
@@ -158,7 +165,7 @@ impl<'f> Declared<'f> {
             let diagnostic = Diagnostic::error(WRONG_KIND, message, to.span, "expected `POOL.setting`");
             return diagnostic.help("such as `scratch.release_threshold`");
         }
-        let values = self.values.iter().map(|value| value.name.text.as_str());
+        let values = self.values.keys().copied();
         let message = format!("no `let` is called `{name}`");
         let diagnostic =
             Diagnostic::error(UNKNOWN_NAME, message, to.span, "expected a name that a `let` gives");
@@ -173,8 +180,8 @@ impl<'f> Declared<'f> {
     /// There is no pool and no device of this name.
     fn no_owner(&self, owner: &str, to: &Target<'_>) -> Diagnostic {
         let span = to.owner(owner);
-        let pools = self.pools.iter().map(|(_, pool)| pool.name.text.as_str());
-        let devices = self.devices.iter().map(|(_, device)| device.name.text.as_str());
+        let pools = self.pools.keys().copied();
+        let devices = self.devices.keys().copied();
         let message = format!("no pool and no device is called `{owner}`");
         let diagnostic = Diagnostic::error(UNKNOWN_NAME, message, span, "");
         match nearest(owner, pools.chain(devices)) {

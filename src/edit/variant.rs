@@ -11,70 +11,137 @@ use crate::syntax::ast::{
     Segment, Setting, SettingValue, Settings, Statement, Variant,
 };
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 const DUPLICATE_NAME: Code = Code("duplicate_name");
 const DUPLICATE_SETTING: Code = Code("duplicate_setting");
 const MISPLACED_DECLARATION: Code = Code("misplaced_declaration");
+const TOO_MANY_NAMES: Code = Code("too_many_names");
 /// There is no model of that name.
 const UNKNOWN_MODEL: Code = Code("unknown_model");
 
 /// Every code that nothing else gives, with what it means.
 pub const CODES: &[(Code, &str)] = &[(UNKNOWN_MODEL, "There is no allocator model of that name.")];
 
+/// How many variants a text may have.
+pub const VARIANTS_MAX: usize = 32;
 /// The models that a variant can choose.
 const MODELS: [&str; 1] = ["cuda"];
 
-/// The program of a text as it stands, or one of its variants.
-#[derive(Clone, Debug)]
-pub struct Twin<'f> {
-    /// The variant; `None` for the program as it stands.
-    pub variant: Option<&'f Variant>,
-    /// Its statements.
-    pub file: Cow<'f, File>,
-    /// The lines that it goes without.
-    pub omitted: Vec<&'f Item>,
+/// A text and the variants in it.
+#[derive(Debug)]
+pub struct Variants<'f> {
+    file: &'f File,
+    text: &'f str,
+    variants: Vec<&'f Variant>,
+    declared: Declared<'f>,
+    /// The lines of each label.
+    labels: BTreeMap<&'f str, Vec<&'f Item>>,
+    /// The words of lines that could not be read: one of them may declare anything.
+    broken: BTreeSet<&'f str>,
 }
 
-/// The program as it stands, then each variant, and what is wrong with the changes that they make.
-pub fn twins<'f>(file: &'f File, text: &str) -> (Vec<Twin<'f>>, Vec<Diagnostic>) {
-    let mut diagnostics = Vec::new();
-    let mut variants: Vec<&Variant> = Vec::new();
-    for item in &file.items {
-        match &item.content {
-            Content::Statement(Statement::Variant(variant)) => variants.push(variant),
-            _ => misplaced(item, &mut diagnostics),
-        }
-    }
-    if variants.is_empty() {
-        let base = Twin { variant: None, file: Cow::Borrowed(file), omitted: Vec::new() };
-        return (vec![base], diagnostics);
-    }
-    let is_variant = |item: &Item| matches!(item.content, Content::Statement(Statement::Variant(_)));
-    let mut base = file.clone();
-    base.items.retain(|item| !is_variant(item));
-    let mut program = base.clone();
-    without_judgement(&mut program.items);
-    let mut twins = vec![Twin { variant: None, file: Cow::Owned(base), omitted: Vec::new() }];
-    for (nth, variant) in variants.iter().enumerate() {
-        if let Some(first) = variants[..nth].iter().find(|first| first.name.text == variant.name.text) {
-            let message = format!("there is a variant `{}` already", variant.name.text);
-            let span = variant.name.span;
-            let diagnostic = Diagnostic::error(DUPLICATE_NAME, message, span, "give it another name");
-            diagnostics.push(diagnostic.also(first.name.span, "declared here"));
-        }
-        let mut changed = Changed {
-            source: file,
+/// A variant as a program of its own.
+#[derive(Clone, Debug)]
+pub struct Twin<'f> {
+    /// Its statements.
+    pub file: File,
+    /// The buffers and labels that it goes without, with their lines.
+    pub omitted: BTreeMap<&'f str, Span>,
+}
+
+impl<'f> Variants<'f> {
+    /// Finds the variants, and what is wrong with where they stand.
+    pub fn of(file: &'f File, text: &'f str) -> (Self, Vec<Diagnostic>) {
+        let mut found = Self {
+            file,
             text,
-            file: program.clone(),
-            omitted: Vec::new(),
-            diagnostics: Vec::new(),
+            variants: Vec::new(),
+            declared: Declared::default(),
+            labels: BTreeMap::new(),
+            broken: BTreeSet::new(),
         };
-        changed.make(variant);
-        diagnostics.append(&mut changed.diagnostics);
-        let (file, omitted) = (Cow::Owned(changed.file), changed.omitted);
-        twins.push(Twin { variant: Some(variant), file, omitted });
+        let mut diagnostics = Vec::new();
+        let mut names: BTreeMap<&str, Span> = BTreeMap::new();
+        for item in &file.items {
+            let Content::Statement(Statement::Variant(variant)) = &item.content else {
+                misplaced(item, &mut diagnostics);
+                continue;
+            };
+            let name = &variant.name;
+            if let Some(first) = names.insert(&name.text, name.span) {
+                let message = format!("there is a variant `{}` already", name.text);
+                let diagnostic =
+                    Diagnostic::error(DUPLICATE_NAME, message, name.span, "give it another name");
+                diagnostics.push(diagnostic.also(first, "declared here"));
+            }
+            if found.variants.len() == VARIANTS_MAX {
+                let message = format!("this text has more than {VARIANTS_MAX} variants");
+                diagnostics.push(Diagnostic::error(TOO_MANY_NAMES, message, item.span, ""));
+                break;
+            }
+            found.variants.push(variant);
+        }
+        if !found.variants.is_empty() {
+            found.declared = Declared::of(file);
+            found.survey(&file.items);
+        }
+        (found, diagnostics)
     }
-    (twins, diagnostics)
+
+    fn survey(&mut self, items: &'f [Item]) {
+        for item in items {
+            if let Some(label) = label(item) {
+                self.labels.entry(&label.text).or_default().push(item);
+            }
+            let body = match &item.content {
+                Content::Statement(statement) => statement.body(),
+                Content::Broken(body) => {
+                    let words =
+                        self.text[item.span.range()].split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                    self.broken.extend(words);
+                    body.as_ref()
+                }
+                _ => None,
+            };
+            self.survey(body.map_or(&[], |body| &body.items));
+        }
+    }
+
+    /// The variants in the order of the text.
+    pub fn iter(&self) -> impl Iterator<Item = &'f Variant> {
+        self.variants.iter().copied()
+    }
+
+    /// The program as it stands.
+    pub fn base(&self) -> Cow<'f, File> {
+        if self.variants.is_empty() {
+            return Cow::Borrowed(self.file);
+        }
+        let is_variant = |item: &&Item| matches!(item.content, Content::Statement(Statement::Variant(_)));
+        Cow::Owned(File { items: self.file.items.iter().filter(|item| !is_variant(item)).cloned().collect() })
+    }
+
+    /// A variant, and what is wrong with its changes.
+    pub fn twin(&self, variant: &'f Variant) -> (Twin<'f>, Vec<Diagnostic>) {
+        let mut changes = Changes { source: self, made: Made::default(), diagnostics: Vec::new() };
+        changes.read(variant);
+        let (mut made, diagnostics) = (changes.made, changes.diagnostics);
+        let mut items = self.base().into_owned().items;
+        made.apply(&mut items);
+        let mut all = made.first;
+        for item in items {
+            let device = match &item.content {
+                Content::Statement(Statement::Device(device)) => Some(device.name.span.start),
+                _ => None,
+            };
+            all.push(item);
+            all.extend(device.and_then(|device| made.after_devices.remove(&device)).into_iter().flatten());
+        }
+        all.extend(variant.body.items.iter().filter(|item| judges(item)).cloned());
+        let omitted = made.omitted.iter().flat_map(|item| declares(item)).collect();
+        (Twin { file: File { items: all }, omitted }, diagnostics)
+    }
 }
 
 /// A variant in a block is none: the program around it has no variants.
@@ -94,28 +161,9 @@ fn misplaced(item: &Item, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Removes expectations and snapshots, in blocks too.
-fn without_judgement(items: &mut Vec<Item>) {
-    let judges = |content: &Content| {
-        matches!(content, Content::Statement(Statement::Expect(_) | Statement::Snapshot(_)))
-    };
-    items.retain(|item| !judges(&item.content));
-    for_each_body(items, &mut |items| items.retain(|item| !judges(&item.content)));
-}
-
-/// Visits the items of each block, however deep.
-fn for_each_body(items: &mut [Item], visit: &mut impl FnMut(&mut Vec<Item>)) {
-    for item in items {
-        let body = match &mut item.content {
-            Content::Statement(statement) => statement.body_mut(),
-            Content::Broken(body) => body.as_mut(),
-            _ => None,
-        };
-        if let Some(body) = body {
-            visit(&mut body.items);
-            for_each_body(&mut body.items, visit);
-        }
-    }
+/// Whether a line is an expectation or a snapshot.
+fn judges(item: &Item) -> bool {
+    matches!(item.content, Content::Statement(Statement::Expect(_) | Statement::Snapshot(_)))
 }
 
 /// The label of a line.
@@ -126,74 +174,102 @@ fn label(item: &Item) -> Option<&Name> {
     }
 }
 
-/// Every item of a text that is in no variant.
-fn all_items<'f>(items: &'f [Item], found: &mut Vec<&'f Item>) {
-    for item in items {
-        found.push(item);
-        match &item.content {
-            Content::Statement(Statement::Variant(_)) => {}
-            Content::Statement(statement) => {
-                all_items(statement.body().map_or(&[], |body| &body.items), found);
-            }
-            Content::Broken(Some(body)) => all_items(&body.items, found),
-            _ => {}
-        }
-    }
-}
-
-/// A variant in the making.
-struct Changed<'f, 't> {
-    /// The text as it stands.
-    source: &'f File,
-    text: &'t str,
-    file: File,
+/// What a variant makes of the program. A declaration is known by the first byte of its name.
+#[derive(Default)]
+struct Made<'f> {
+    values: BTreeMap<u32, Expression>,
+    pools: BTreeMap<u32, Vec<PoolChange>>,
+    devices: BTreeMap<u32, Setting>,
+    /// Lines before all others.
+    first: Vec<Item>,
+    /// Lines behind those of devices.
+    after_devices: BTreeMap<u32, Vec<Item>>,
+    labels: BTreeSet<String>,
     omitted: Vec<&'f Item>,
-    diagnostics: Vec<Diagnostic>,
 }
 
-impl<'f> Changed<'f, '_> {
-    fn make(&mut self, variant: &'f Variant) {
-        let mut made: Vec<(String, Span)> = Vec::new();
-        for item in &variant.body.items {
-            match &item.content {
-                Content::Change(change) => {
-                    let key = match change {
-                        Change::Model(_) => "model".to_owned(),
-                        Change::Set { target, .. } => format!("set {}", written(target, self.text)),
-                        Change::Omit(name) => format!("omit {}", name.text),
-                    };
-                    match made.iter().find(|(earlier, _)| *earlier == key) {
-                        Some((_, first)) => self.tell(
-                            Diagnostic::error(DUPLICATE_SETTING, "this is changed already", item.span, "")
-                                .also(*first, "changed here"),
-                        ),
-                        None => self.change(item, change),
+/// What becomes of a pool.
+enum PoolChange {
+    /// A setting gets a value.
+    Setting(Setting),
+    /// A policy is switched.
+    Policy { name: Name, on: bool, at: Span },
+}
+
+impl Made<'_> {
+    fn apply(&self, items: &mut Vec<Item>) {
+        items.retain(|item| {
+            !judges(item) && !label(item).is_some_and(|label| self.labels.contains(&label.text))
+        });
+        for item in items {
+            match &mut item.content {
+                Content::Statement(statement) => {
+                    self.change(statement);
+                    if let Some(body) = statement.body_mut() {
+                        self.apply(&mut body.items);
                     }
-                    made.push((key, item.span));
                 }
-                Content::Statement(Statement::Expect(_) | Statement::Snapshot(_)) => {
-                    self.file.items.push(item.clone());
-                }
+                Content::Broken(Some(body)) => self.apply(&mut body.items),
                 _ => {}
             }
         }
     }
 
-    fn tell(&mut self, diagnostic: Diagnostic) {
-        self.diagnostics.push(diagnostic);
-    }
-
-    fn change(&mut self, item: &'f Item, change: &'f Change) {
-        match change {
-            Change::Model(model) => self.model(model),
-            Change::Omit(label) => self.omit(label),
-            Change::Set { target, value } => {
-                if let Err(diagnostic) = self.set(item, target, value) {
-                    // A broken line may be the one that declares it.
-                    let first = &target.segments[0].name.text;
-                    if !self.is_in_broken_line(first) {
-                        self.tell(*diagnostic);
+    fn change(&self, statement: &mut Statement) {
+        match statement {
+            Statement::Let(found) => {
+                if let Some(value) = self.values.get(&found.name.span.start) {
+                    found.value = value.clone();
+                }
+            }
+            Statement::Device(device) => {
+                if let Some(setting) = self.devices.get(&device.name.span.start) {
+                    replace(&mut device.settings, setting);
+                }
+            }
+            Statement::Pool(pool) => {
+                for change in self.pools.get(&pool.name.span.start).into_iter().flatten() {
+                    match change {
+                        PoolChange::Setting(setting) => replace(&mut pool.settings, setting),
+                        PoolChange::Policy { name, on, at } => switch(&mut pool.settings, name, *on, *at),
                     }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The changes of a variant, as they are read.
+struct Changes<'v, 'f> {
+    source: &'v Variants<'f>,
+    made: Made<'f>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'f> Changes<'_, 'f> {
+    fn read(&mut self, variant: &'f Variant) {
+        let mut seen: BTreeMap<String, Span> = BTreeMap::new();
+        for item in &variant.body.items {
+            let Content::Change(change) = &item.content else { continue };
+            let key = match change {
+                Change::Model(_) => "model".to_owned(),
+                Change::Set { target, .. } => format!("set {}", written(target, self.source.text)),
+                Change::Omit(name) => format!("omit {}", name.text),
+            };
+            if let Some(first) = seen.insert(key, item.span) {
+                let message = "this is changed already";
+                let diagnostic = Diagnostic::error(DUPLICATE_SETTING, message, item.span, "");
+                self.diagnostics.push(diagnostic.also(first, "changed here"));
+                continue;
+            }
+            match change {
+                Change::Model(model) => self.model(model),
+                Change::Omit(label) => self.omit(label),
+                Change::Set { target, value } => {
+                    let is_told = self.source.broken.contains(target.segments[0].name.text.as_str());
+                    let set = self.set(item, target, value);
+                    self.diagnostics.extend(set.err().filter(|_| !is_told).map(|diagnostic| *diagnostic));
                 }
             }
         }
@@ -205,105 +281,66 @@ impl<'f> Changed<'f, '_> {
         }
         let message = format!("there is no model called `{}`", model.text);
         let diagnostic = Diagnostic::error(UNKNOWN_MODEL, message, model.span, "");
-        self.tell(match nearest(&model.text, MODELS) {
+        self.diagnostics.push(match nearest(&model.text, MODELS) {
             Some(near) => diagnostic.fix(format!("did you mean `{near}`?"), model.span, near),
             None => diagnostic.help(format!("there is `{}`", MODELS.join("`, `"))),
         });
     }
 
     fn omit(&mut self, name: &Name) {
-        let mut all = Vec::new();
-        all_items(&self.source.items, &mut all);
-        let is_labelled = |item: &Item| label(item).is_some_and(|label| label.text == name.text);
-        let before = self.omitted.len();
-        self.omitted.extend(all.iter().filter(|item| is_labelled(item)));
-        if self.omitted.len() > before {
-            self.file.items.retain(|item| !is_labelled(item));
-            for_each_body(&mut self.file.items, &mut |items| items.retain(|item| !is_labelled(item)));
+        let source = self.source;
+        if let Some(lines) = source.labels.get(name.text.as_str()) {
+            self.made.omitted.extend(lines);
+            self.made.labels.insert(name.text.clone());
             return;
         }
-        if self.is_in_broken_line(&name.text) {
+        if source.broken.contains(name.text.as_str()) {
             return;
         }
         let message = format!("no line is called `{}`", name.text);
         let diagnostic = Diagnostic::error(UNKNOWN_NAME, message, name.span, "expected a label");
-        let labels = all.iter().filter_map(|item| label(item)).map(|label| label.text.as_str());
-        self.tell(match nearest(&name.text, labels) {
+        self.diagnostics.push(match nearest(&name.text, source.labels.keys().copied()) {
             Some(near) => diagnostic.fix(format!("did you mean `{near}`?"), name.span, near),
             None => diagnostic.help(format!("a label stands at the end of its line: `.. as {}`", name.text)),
         });
     }
 
-    fn is_in_broken_line(&self, word: &str) -> bool {
-        let mut all = Vec::new();
-        all_items(&self.source.items, &mut all);
-        let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        all.iter().filter(|item| matches!(item.content, Content::Broken(_))).any(|item| {
-            self.text[item.span.range()].split(|c: char| !is_letter(c)).any(|found| found == word)
-        })
-    }
-
     fn set(&mut self, item: &Item, path: &Path, value: &SettingValue) -> Result<(), Box<Diagnostic>> {
-        let name = written(path, self.text);
+        let name = written(path, self.source.text);
         // The path may end with spaces.
         let (first, last) = (&path.segments[0], &path.segments[path.segments.len() - 1]);
         let target = Target { name: &name, span: first.name.span.to(last.name.span) };
-        let source = self.source;
-        match Declared::of(source).settable(&target)? {
+        match self.source.declared.settable(&target)? {
             Settable::Value(old) => {
-                let value = expression(value)?.clone();
-                self.in_statement(&mut |statement| match statement {
-                    Statement::Let(found) if found.name == old.name => found.value = value.clone(),
-                    _ => {}
-                });
+                self.made.values.insert(old.name.span.start, expression(value)?.clone());
             }
             Settable::Pool(_, pool, setting) => {
-                let new = in_pool(&pool.settings, setting, value, &target)?;
-                self.in_statement(&mut |statement| match statement {
-                    Statement::Pool(found) if found.name == pool.name => replace(&mut found.settings, &new),
-                    _ => {}
-                });
+                let change = in_pool(setting, value, &target)?;
+                self.made.pools.entry(pool.name.span.start).or_default().push(change);
             }
             Settable::Device(_, device, setting) => {
-                let new = one_setting(setting, expression(value)?, &target);
-                self.in_statement(&mut |statement| match statement {
-                    Statement::Device(found) if found.name == device.name => {
-                        replace(&mut found.settings, &new);
-                    }
-                    _ => {}
-                });
+                let setting = one_setting(setting, expression(value)?, &target);
+                self.made.devices.insert(device.name.span.start, setting);
             }
             Settable::OnlyDevice(setting) => {
                 let setting = one_setting(setting, expression(value)?, &target);
-                let name = path.segments[0].name.clone();
-                let device = Device { name, settings: Settings::Inline(vec![setting]) };
-                self.file.items.insert(0, line(item, Statement::Device(device)));
+                let settings = Settings::Inline(vec![setting]);
+                let device = Statement::Device(Device { name: first.name.clone(), settings });
+                self.made.first.insert(0, line(item, device));
             }
-            Settable::DefaultPool(_) => {
+            Settable::DefaultPool(device) => {
                 let kind = CallKind::Set { attribute: path.clone(), value: expression(value)?.clone() };
-                let call = Call { kind, label: None, outcome: None };
-                let is_device = |item: &Item| match &item.content {
-                    Content::Statement(Statement::Device(device)) => device.name.text == first.name.text,
-                    _ => false,
-                };
-                let at = self.file.items.iter().position(is_device).map_or(0, |at| at + 1);
-                self.file.items.insert(at, line(item, Statement::Call(Box::new(call))));
+                let call = Statement::Call(Box::new(Call { kind, label: None, outcome: None }));
+                match device {
+                    Some((_, device)) => {
+                        let lines = self.made.after_devices.entry(device.name.span.start).or_default();
+                        lines.push(line(item, call));
+                    }
+                    None => self.made.first.push(line(item, call)),
+                }
             }
         }
         Ok(())
-    }
-
-    /// Visits every statement, in blocks too.
-    fn in_statement(&mut self, visit: &mut impl FnMut(&mut Statement)) {
-        let mut visit_all = |items: &mut Vec<Item>| {
-            for item in items {
-                if let Content::Statement(statement) = &mut item.content {
-                    visit(statement);
-                }
-            }
-        };
-        visit_all(&mut self.file.items);
-        for_each_body(&mut self.file.items, &mut visit_all);
     }
 }
 
@@ -332,17 +369,13 @@ fn expression(value: &SettingValue) -> Result<&Expression, Box<Diagnostic>> {
     }
 }
 
-/// The setting of a pool that takes the place of an old one.
-fn in_pool(
-    settings: &Settings,
-    setting: &str,
-    value: &SettingValue,
-    to: &Target<'_>,
-) -> Result<Setting, Box<Diagnostic>> {
+fn in_pool(setting: &str, value: &SettingValue, to: &Target<'_>) -> Result<PoolChange, Box<Diagnostic>> {
     let named = |name: &str| Name { text: name.to_owned(), span: to.setting(setting) };
     if setting == "reuse" {
         return match value {
-            SettingValue::List { .. } => Ok(Setting { name: named("reuse"), value: value.clone() }),
+            SettingValue::List { .. } => {
+                Ok(PoolChange::Setting(Setting { name: named("reuse"), value: value.clone() }))
+            }
             SettingValue::Expression(value) => {
                 let label = "expected a list such as `[follow_event]`";
                 Err(Diagnostic::error(UNEXPECTED, "`reuse` is a list of policies", value.span, label).into())
@@ -353,17 +386,24 @@ fn in_pool(
         let [threshold, max_size] = POOL_SETTINGS;
         let words = ["reuse", threshold, max_size, POLICIES[0], POLICIES[1], POLICIES[2]];
         known(setting, &words, "a pool", to)?;
-        return Ok(one_setting(setting, expression(value)?, to));
+        return Ok(PoolChange::Setting(one_setting(setting, expression(value)?, to)));
     }
     let value = expression(value)?;
     let ExpressionKind::Switch(on) = value.kind else {
         let message = format!("`{setting}` is a switch");
         return Err(Diagnostic::error(UNEXPECTED, message, value.span, "expected `on` or `off`").into());
     };
+    Ok(PoolChange::Policy { name: named(setting), on, at: value.span })
+}
+
+/// Switches a policy, whatever was said about the others.
+fn switch(settings: &mut Settings, name: &Name, on: bool, at: Span) {
     let policies = place::policies(settings, &POLICIES);
-    let is_on = |name: &&str| if *name == setting { on } else { policies.contains(name) };
-    let words = POLICIES.into_iter().filter(is_on).map(named).collect();
-    Ok(Setting { name: named("reuse"), value: SettingValue::List { words, span: value.span } })
+    let is_on = |policy: &&str| if *policy == name.text { on } else { policies.contains(policy) };
+    let word = |policy: &str| Name { text: policy.to_owned(), span: name.span };
+    let words: Vec<Name> = POLICIES.into_iter().filter(is_on).map(word).collect();
+    let value = SettingValue::List { words, span: at };
+    replace(settings, &Setting { name: Name { text: "reuse".to_owned(), span: name.span }, value });
 }
 
 fn one_setting(setting: &str, value: &Expression, to: &Target<'_>) -> Setting {
@@ -381,21 +421,16 @@ fn replace(settings: &mut Settings, new: &Setting) {
     *settings = Settings::Inline(old);
 }
 
-impl Twin<'_> {
-    /// The line that this variant omits and that declares a name: a buffer, or a label.
-    pub fn omits(&self, name: &str) -> Option<Span> {
-        let declares = |item: &&&Item| {
-            let buffer = match &item.content {
-                Content::Statement(Statement::Call(call)) => match &call.kind {
-                    CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. } => {
-                        Some(&buffer.segments[0].name)
-                    }
-                    _ => None,
-                },
-                _ => None,
-            };
-            label(item).into_iter().chain(buffer).any(|declared| declared.text == name)
-        };
-        self.omitted.iter().find(declares).map(|item| item.span)
-    }
+/// The names that a line declares, buffer and label, with the place of the line.
+fn declares(item: &Item) -> impl Iterator<Item = (&str, Span)> {
+    let buffer = match &item.content {
+        Content::Statement(Statement::Call(call)) => match &call.kind {
+            CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. } => {
+                Some(&buffer.segments[0].name)
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    label(item).into_iter().chain(buffer).map(|name| (name.text.as_str(), item.span))
 }

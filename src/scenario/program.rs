@@ -15,7 +15,7 @@ pub struct Program {
     pub title: String,
     /// Which variant of its text it is; `None` as it stands.
     pub variant: Option<String>,
-    /// The variants that its text has.
+    /// The variants that its text has; for a variant itself, none.
     pub variants: Vec<String>,
     /// The world before the first call.
     pub setup: Setup,

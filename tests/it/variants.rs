@@ -166,8 +166,33 @@ fn a_variant_changes_what_it_says_and_nothing_else() {
     assert_eq!(lines(v), without_pause);
     let set = "set gpu0.default_pool.release_threshold = 4MiB".to_owned();
     assert_eq!(lines(w), [vec![set], calls, vec!["snapshot".to_owned()]].concat());
+    let switched = format!(
+        "pool p\nvariant v {{\n  set p.internal = off\n  set p.follow_event = off\n  expect p.internal == off\n  \
+         expect p.follow_event == off\n  expect p.opportunistic == on\n}}\n"
+    );
+    let folder = Folder::new("switched");
+    folder.file("a.scn", switched);
+    let output = folder.millpond(&["test", "a.scn"]);
+    assert!(out(&output).contains("ok    a.scn  3 expectations, 1 variant\n"), "{}", out(&output));
     let formatted = millpond::syntax::format(&text).expect("it can be read");
     assert_eq!(formatted, text, "it is in the usual form");
+}
+
+/// A text of many lines and many changes takes no longer than one of few, line by line.
+#[test]
+fn limits_are_told() {
+    let many = |count| (0..count).map(|n| format!("variant v{n} {{\n}}\n")).collect::<String>();
+    assert_eq!(with(&many(32)), Vec::<String>::new());
+    assert_eq!(with(&many(40)), ["77 too_many_names `variant v32 {`: this text has more than 32 variants"]);
+    let lines: String = (0..2_000).map(|n| format!("sleep 0 as l{n}\nlet n{n} = {n}\n")).collect();
+    let changes: String = (0..2_000).map(|n| format!("  omit l{n}\n  set n{n} = 1\n")).collect();
+    let variants: String = (0..4).map(|n| format!("variant v{n} {{\n{changes}}}\n")).collect();
+    let (programs, diagnostics) = millpond::load_all(&format!("{lines}{variants}"), &Profile::default());
+    assert_eq!(diagnostics, []);
+    assert_eq!(
+        programs.iter().map(|program| program.statements.len()).collect::<Vec<_>>(),
+        [4_000, 2_000, 2_000, 2_000, 2_000]
+    );
 }
 
 #[test]

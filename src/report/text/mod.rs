@@ -244,7 +244,7 @@ fn counted(count: usize, noun: &str) -> String {
 
 /// The variants of the text, for who ran it as it stands.
 fn variants(program: &Program, width: usize) -> Vec<String> {
-    let Some(first) = program.variants.first().filter(|_| program.variant.is_none()) else {
+    let Some(first) = program.variants.first() else {
         return Vec::new();
     };
     let names = program.variants.join(", ");
