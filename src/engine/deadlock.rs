@@ -6,27 +6,47 @@ use super::{Chooser, Machine, Progress};
 use crate::base::{HostId, StmtId};
 use crate::model::Allocator;
 use crate::order::cycle;
-use crate::trace::{Kind, Sink, Ticket, Waiter};
+use crate::trace::{Deadlock, Kind, Sink, Ticket, Waiter};
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
-    /// Tells the sink who waits for whom, when nothing can advance any more although something should: a cycle, or the
-    /// operations that wait for a signal or a part of a collective which nobody is left to give. Says whether there was anything to tell.
+    /// Tells the sink who waits for whom, when nothing can advance any more although something should: a cycle, or all that
+    /// wait for what nobody is left to bring. Says whether there was anything to tell.
     pub fn tell_deadlock(&mut self, host: HostId, stmt: StmtId) -> bool {
         let mut waiters = cycle(&self.wait_for_edges());
-        if waiters.is_empty() {
-            for (signal, state) in self.threads.signals.iter_enumerated() {
-                waiters.extend(state.stalled.iter().map(|ticket| Waiter::Operation(*ticket)));
-                waiters.extend((!state.stalled.is_empty()).then_some(Waiter::Signal(signal)));
-            }
-            for (part, _, lacks) in self.collectives.waiting() {
-                waiters.push(Waiter::Operation(part));
-                waiters.extend(lacks.map(Waiter::Parts));
-            }
+        let is_cycle = !waiters.is_empty();
+        if !is_cycle {
+            waiters = self.waiting_in_vain();
         }
         if !waiters.is_empty() {
-            self.emit(Caller { host, stmt }, None, Kind::Deadlock(&waiters));
+            self.emit(Caller { host, stmt }, None, Kind::Deadlock(&Deadlock { waiters, is_cycle }));
+            return true;
         }
-        !waiters.is_empty()
+        false
+    }
+
+    fn waiting_in_vain(&self) -> Vec<Waiter> {
+        let mut waiters: Vec<(Waiter, Waiter)> = Vec::new();
+        for (signal, state) in self.threads.signals.iter_enumerated() {
+            let stalled = state.stalled.iter();
+            waiters.extend(stalled.map(|ticket| (Waiter::Signal(signal), Waiter::Operation(*ticket))));
+        }
+        for (part, _, lacks) in self.collectives.waiting() {
+            waiters.extend(lacks.map(|lacks| (Waiter::Parts(lacks), Waiter::Operation(part))));
+        }
+        for (host, blocked) in self.blocked() {
+            match blocked.awaited {
+                Awaited::Signal(signal) => waiters.push((Waiter::Signal(signal), Waiter::Host(host))),
+                Awaited::Barrier(barrier) => waiters.push((Waiter::Barrier(barrier), Waiter::Host(host))),
+                Awaited::Work { .. } | Awaited::End(_) => {}
+            }
+        }
+        waiters.sort();
+        let mut told = Vec::new();
+        for of_one in waiters.chunk_by(|a, b| a.0 == b.0) {
+            told.extend(of_one.iter().map(|(_, waiter)| *waiter));
+            told.push(of_one[0].0);
+        }
+        told
     }
 
     fn wait_for_edges(&self) -> Vec<(Waiter, Waiter)> {
@@ -50,7 +70,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         for (signal, state) in self.threads.signals.iter_enumerated().filter(|(_, s)| s.given.is_none()) {
             let stalled = state.stalled.iter();
             edges.extend(stalled.map(|ticket| (Waiter::Operation(*ticket), Waiter::Signal(signal))));
-            edges.extend(self.blocked().map(|(host, _)| (Waiter::Signal(signal), Waiter::Host(host))));
+            let others = self.blocked().filter(
+                |(_, blocked)| !matches!(blocked.awaited, Awaited::Signal(awaited) if awaited == signal),
+            );
+            edges.extend(others.map(|(host, _)| (Waiter::Signal(signal), Waiter::Host(host))));
             for promise in self.threads.promises.iter().filter(|promise| promise.signal == signal) {
                 edges.push((Waiter::Signal(signal), Waiter::Operation(promise.ticket)));
                 self.in_stream(&mut edges, promise.ticket);
@@ -80,14 +103,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Awaited::Signal(signal) => edges.push((Waiter::Host(id), Waiter::Signal(signal))),
                 Awaited::End(other) => edges.push((Waiter::Host(id), Waiter::Host(other))),
                 Awaited::Barrier(barrier) => {
-                    let elsewhere = |blocked: Blocked| !matches!(blocked.awaited, Awaited::Barrier(other) if other == barrier);
-                    let others = self.blocked().filter(|(_, blocked)| elsewhere(*blocked));
-                    let before = edges.len();
-                    edges.extend(others.map(|(other, _)| (Waiter::Host(id), Waiter::Host(other))));
-                    // Where nobody else is left to come, it waits in vain.
-                    if edges.len() == before {
-                        edges.push((Waiter::Host(id), Waiter::Host(id)));
-                    }
+                    edges.push((Waiter::Host(id), Waiter::Barrier(barrier)));
+                    let others = self.blocked().filter(|(_, blocked)| {
+                        !matches!(blocked.awaited, Awaited::Barrier(other) if other == barrier)
+                    });
+                    edges.extend(others.map(|(other, _)| (Waiter::Barrier(barrier), Waiter::Host(other))));
                 }
             }
         }

@@ -22,7 +22,7 @@ pub struct Machine<A, P, C, S> {
     sink: S,
     pub(super) streams: IndexVec<StreamId, StreamSetup>,
     pools: usize,
-    pub(super) costs: HostCosts,
+    costs: HostCosts,
     legacy_sync_releases: bool,
     pub(super) threads: Threads,
     pub(super) collectives: Collectives,
@@ -143,7 +143,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         let pays = match call {
             Call::Sleep(duration) => *duration,
+            // No call of CUDA's.
             Call::Expect { .. } | Call::Peek { .. } | Call::Snapshot(_) => Nanos::ZERO,
+            Call::Signal(_) | Call::Spawn(_) | Call::Exit => Nanos::ZERO,
             Call::Alloc { .. }
             | Call::Free { .. }
             | Call::Launch { .. }

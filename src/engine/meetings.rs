@@ -65,8 +65,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Awaited::End(other) => self.order.follow(other, host),
             Awaited::Barrier(_) | Awaited::Work { .. } => {}
         }
-        let host = &mut self.threads.hosts[host];
-        host.now = host.now.after(self.costs.call);
         Poll::Ready(Ok(Reply::Done))
     }
 

@@ -222,6 +222,8 @@ mod tests {
             reserved_high: Bytes::mib(32),
             used: live,
             used_high: Bytes(high),
+            maps: 1,
+            unmaps: 0,
             ledger: Ledger { live, unused, ..Ledger::default() },
             attributes: Attributes::default(),
         };

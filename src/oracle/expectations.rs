@@ -5,7 +5,7 @@
 
 use crate::base::{BufferId, ExpectId, IndexVec, Nanos, StmtId};
 use crate::scenario::{Demand, Moment, Outcome, Program};
-use crate::trace::{Detail, Event, Failure, Kind, Operands, Placement, Policy, Sink, Waiter};
+use crate::trace::{Deadlock, Detail, Event, Failure, Kind, Operands, Placement, Policy, Sink};
 use std::collections::BTreeMap;
 
 /// What became of an `expect` line.
@@ -130,7 +130,7 @@ pub struct Verdict {
     /// Statements that were skipped.
     pub skipped: Vec<SkippedStatement>,
     /// The cycle in which each waits for the next.
-    pub deadlock: Option<Vec<Waiter>>,
+    pub deadlock: Option<Deadlock>,
     /// Why the run was given up.
     pub broken: Option<Broken>,
     /// How many allocations were placed.
@@ -174,7 +174,7 @@ pub struct Expectations<'p> {
     /// For each statement that says `fails`: its calls, and how many of them failed.
     demanded: BTreeMap<StmtId, (u64, u64)>,
     skipped: BTreeMap<StmtId, (BufferId, u64)>,
-    deadlock: Option<Vec<Waiter>>,
+    deadlock: Option<Deadlock>,
     allocations: u64,
     /// When the operations of the statements that expectations name started and ended last.
     moments: BTreeMap<StmtId, [Option<Nanos>; 2]>,
@@ -290,7 +290,7 @@ impl Sink for Expectations<'_> {
                     moments[usize::from(matches!(event.kind, Kind::End))] = Some(event.at);
                 }
             }
-            Kind::Deadlock(cycle) => self.deadlock = Some(cycle.to_vec()),
+            Kind::Deadlock(deadlock) => self.deadlock = Some(deadlock.clone()),
             _ => {}
         }
     }

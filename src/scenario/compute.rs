@@ -138,7 +138,11 @@ impl Checker<'_> {
             false => Action::Read { pool, figure, register },
         };
         self.code.push(Instruction::Call { stmt, action });
-        let unit = if figure.is_switch() { Unit::Switch } else { Unit::Bytes };
+        let unit = match figure {
+            figure if figure.is_switch() => Unit::Switch,
+            figure if figure.is_count() => Unit::Count,
+            _ => Unit::Bytes,
+        };
         Some(Value { formula: Formula::Register(register), unit, bounds: None })
     }
 

@@ -243,11 +243,15 @@ pub enum Figure {
     Cached,
     /// Bytes mapped and not handed out since.
     Unused,
+    /// How often the pool has mapped physical memory: trips to the operating system.
+    Maps,
+    /// How often it has given some back.
+    Unmaps,
 }
 
 impl Figure {
     /// Every figure, in the order of reports.
-    pub const ALL: [Figure; 12] = [
+    pub const ALL: [Figure; 14] = [
         Figure::Attribute(Attribute::FollowEvent),
         Figure::Attribute(Attribute::Opportunistic),
         Figure::Attribute(Attribute::Internal),
@@ -260,6 +264,8 @@ impl Figure {
         Figure::Pending,
         Figure::Cached,
         Figure::Unused,
+        Figure::Maps,
+        Figure::Unmaps,
     ];
 
     /// The word of the language and of every report.
@@ -277,7 +283,14 @@ impl Figure {
             Figure::Pending => "pending",
             Figure::Cached => "cached",
             Figure::Unused => "unused",
+            Figure::Maps => "maps",
+            Figure::Unmaps => "unmaps",
         }
+    }
+
+    /// Whether the figure counts something, rather than bytes.
+    pub const fn is_count(self) -> bool {
+        matches!(self, Figure::Maps | Figure::Unmaps)
     }
 
     /// Whether the figure is a switch (0 or 1) rather than bytes.

@@ -2,7 +2,7 @@
 
 use super::{Account, Call, Cut, Decision, Failure, Operands, PoolPicture, PoolState, Refusals, Ticket};
 use crate::base::{
-    BufferId, Bytes, CollectiveId, ExpectId, HostId, Nanos, PoolId, SignalId, SnapshotId, StmtId,
+    BarrierId, BufferId, Bytes, CollectiveId, ExpectId, HostId, Nanos, PoolId, SignalId, SnapshotId, StmtId,
 };
 
 /// One event of a run.
@@ -95,9 +95,8 @@ pub enum Kind<'a> {
     },
     /// The statement was skipped, since the allocation of this buffer had failed.
     Skipped(BufferId),
-    /// Nothing can advance any more: each waits for the next and the last for the first; or the program has ended, and these
-    /// operations wait for signals and parts of collectives, named after them, that nobody is left to give.
-    Deadlock(&'a [Waiter]),
+    /// Nothing can advance any more, although something should.
+    Deadlock(&'a Deadlock),
 }
 
 /// By what an operation waits for one of another stream.
@@ -111,7 +110,17 @@ pub enum Cause {
     Allocator,
 }
 
-/// A member of a wait-for cycle.
+/// Who waits for whom when nothing can advance any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deadlock {
+    /// Each waits for the next one.
+    pub waiters: Vec<Waiter>,
+    /// Whether the last one waits for the first. If not, these are all that wait, and after them what they wait for and
+    /// nobody is left to bring.
+    pub is_cycle: bool,
+}
+
+/// Who or what is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Waiter {
     /// A host thread in a blocking call.
@@ -122,4 +131,6 @@ pub enum Waiter {
     Signal(SignalId),
     /// The parts of a collective that nobody has put into a stream.
     Parts(CollectiveId),
+    /// The threads that have not come to a barrier.
+    Barrier(BarrierId),
 }

@@ -15,7 +15,7 @@ pub use call::{
 };
 pub use cut::{Cut, Ticket, join};
 pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refusal, Refusals};
-pub use event::{Cause, Event, Kind, Waiter};
+pub use event::{Cause, Deadlock, Event, Kind, Waiter};
 pub use setup::{
     Attributes, CollectiveSetup, DeviceSetup, HostCosts, PoolSetup, Remap, Reuse, Rules, Setup, StreamKind,
     StreamSetup,

@@ -14,6 +14,10 @@ pub struct PoolState {
     pub used: Bytes,
     /// The most that `used` was since it was reset.
     pub used_high: Bytes,
+    /// How often it has mapped physical memory.
+    pub maps: u64,
+    /// How often it has given physical memory back.
+    pub unmaps: u64,
     /// Where the reserved bytes are.
     pub ledger: Ledger,
     /// The writable attributes.
@@ -33,6 +37,8 @@ impl PoolState {
             Figure::Attribute(Attribute::ReservedHigh) => self.reserved_high.0,
             Figure::Attribute(Attribute::Used) => self.used.0,
             Figure::Attribute(Attribute::UsedHigh) => self.used_high.0,
+            Figure::Maps => self.maps,
+            Figure::Unmaps => self.unmaps,
             Figure::Padding => self.ledger.padding.0,
             Figure::Pending => self.ledger.pending.0,
             Figure::Cached => self.ledger.cached.0,

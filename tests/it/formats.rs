@@ -41,6 +41,13 @@ collective both of 2 takes 1us
 a: both()
 ";
 
+/// A thread that waits for others that never come.
+const LONELY: &str = "\
+thread t {
+  barrier b of 2
+}
+";
+
 /// Fields by section: a section is a heading of the page in lower case.
 type Fields = BTreeMap<String, BTreeSet<String>>;
 
@@ -142,7 +149,7 @@ fn scenarios(folder: &str, found: &mut Vec<String>) {
 fn the_page_has_what_is_printed() {
     let page = page();
     let folder = Folder::new("formats");
-    let own = [("wrong.scn", WRONG), ("alone.scn", ALONE)];
+    let own = [("wrong.scn", WRONG), ("alone.scn", ALONE), ("lonely.scn", LONELY)];
     let mut files: Vec<_> =
         own.iter().map(|(name, text)| folder.file(name, text).display().to_string()).collect();
     scenarios(&format!("{ROOT}/scenarios"), &mut files);

@@ -45,6 +45,8 @@ struct NaivePool {
     max_size: u64,
     reserved_high: u64,
     used_high: u64,
+    maps: u64,
+    unmaps: u64,
 }
 
 struct Naive {
@@ -226,11 +228,13 @@ impl NaivePool {
     }
 
     fn release_down_to(&mut self, keep: u64) {
+        let before = self.reserved();
         for (from, to) in self.idle_chunks() {
             if self.reserved() - (to - from) >= keep {
                 self.unmap(from, to);
             }
         }
+        self.unmaps += u64::from(self.reserved() < before);
     }
 }
 
@@ -266,7 +270,9 @@ impl Naive {
                     self.pools[pool].unmap(from, to);
                 }
             }
+            self.pools[pool].unmaps += 1;
         }
+        self.pools[pool].maps += 1;
         let mapped = mapped.unwrap_or(granules);
         let taken: BTreeSet<u64> = self.pools.iter().flat_map(|p| p.pieces()).flat_map(units).collect();
         let count = mapped.div_ceil(CHUNK);
@@ -367,6 +373,8 @@ impl Walk {
             max_size: setup.max_size.map_or(u64::MAX, |max| max.0.next_multiple_of(GRANULE)),
             reserved_high: 0,
             used_high: 0,
+            maps: 0,
+            unmaps: 0,
         };
         let naive_pools = pools.iter().map(naive_pool).collect();
         let setup = Setup {
@@ -535,6 +543,7 @@ impl Walk {
             assert_eq!(state.ledger.total(), state.reserved.0);
             assert_eq!((state.reserved.0, state.used), (naive.reserved(), naive.ledger().live));
             assert_eq!((state.reserved_high.0, state.used_high.0), (naive.reserved_high, naive.used_high));
+            assert_eq!((state.maps, state.unmaps), (naive.maps, naive.unmaps));
             let idle = |p: &Piece| matches!(p.is, Is::Unused | Is::Freed { seen: true, .. });
             let largest = naive.runs(idle).iter().map(|(size, _)| *size).max().unwrap_or(0);
             assert_eq!(picture.fragmented.0 + largest, state.ledger.cached.0 + state.ledger.unused.0);

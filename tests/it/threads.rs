@@ -8,7 +8,7 @@ use millpond::base::{Draws, StmtId};
 use millpond::engine::{self, Stop};
 use millpond::profile::Profile;
 use millpond::scenario::Program;
-use millpond::trace::{Detail, Event, Kind, Sink, Ticket};
+use millpond::trace::{Detail, Event, Kind, Sink, Ticket, Waiter};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -373,4 +373,68 @@ fn every_event_of_several_threads_is_due() {
     }
     // Both kinds are tried in earnest.
     assert!(counts.iter().all(|count| *count * 10 > budget(200)), "{counts:?}");
+}
+
+/// Keeps what is told about a deadlock: who waits, by the lines of their calls, and `!` where it is a cycle.
+struct Told<'p> {
+    program: &'p Program,
+    lines: BTreeMap<Waiter, u32>,
+    said: String,
+}
+
+impl Sink for &mut Told<'_> {
+    fn wants(&self, detail: Detail) -> bool {
+        detail == Detail::Events
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        let line = self.program.statements[event.stmt].line;
+        match (event.kind, event.ticket) {
+            (Kind::Call(_), _) => {
+                self.lines.insert(Waiter::Host(event.host), line);
+            }
+            (Kind::Submitted, Some(ticket)) => {
+                self.lines.insert(Waiter::Operation(ticket), line);
+            }
+            (Kind::Deadlock(deadlock), _) => {
+                let names = &self.program.names;
+                for waiter in &deadlock.waiters {
+                    self.said += &match waiter {
+                        Waiter::Host(host) => format!("{} {} ", names.hosts[*host], self.lines[waiter]),
+                        Waiter::Operation(_) => format!("line {} ", self.lines[waiter]),
+                        Waiter::Signal(signal) => format!("signal {} ", names.signals[*signal]),
+                        Waiter::Parts(collective) => format!("parts of {} ", names.collectives[*collective]),
+                        Waiter::Barrier(barrier) => format!("barrier {} ", names.barriers[*barrier]),
+                    };
+                }
+                self.said += if deadlock.is_cycle { "!" } else { "." };
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Two collectives in another order on two streams, a lock turned round, a forgotten thread: who is told to wait for whom.
+#[test]
+fn a_deadlock_names_who_waits() {
+    for (text, said) in [
+        ("stream s\nthread t {\n  await go\n}\njoin t\nsignal go\n", "main 5 t 3 signal go !"),
+        ("thread t {\n  await go\n}\n", "t 2 signal go ."),
+        ("thread t {\n  barrier b of 2\n}\n", "t 2 barrier b ."),
+        ("thread t {\n  await a\n  signal b\n}\nawait b\nsignal a\n", "main 5 signal b t 2 signal a !"),
+        ("stream s\ncollective c of 2 takes 1us\ns: c()\n", "line 3 parts of c ."),
+        (
+            "stream a, b\ncollective c of 2 takes 1us\ncollective d of 2 takes 1us\na: c()\na: d()\nb: d()\nb: c()\n",
+            "line 4 line 7 line 6 line 5 !",
+        ),
+        ("stream a, b\ncollective c of 2 takes 1us\na: c()\nsync a\nb: c()\n", "main 4 line 3 !"),
+        ("stream s\ns: host await go\nsync s\nsignal go\n", "main 3 line 2 signal go !"),
+    ] {
+        let (program, mistakes) = millpond::load(text, &Profile::default());
+        let program = program.unwrap_or_else(|| panic!("{text}\n{mistakes:?}"));
+        let mut told = Told { program: &program, lines: BTreeMap::new(), said: String::new() };
+        let ending = engine::run(&program, 0, &mut told);
+        assert_eq!(told.said, said, "{text}");
+        assert!(matches!(ending.stop, Some(Stop::Deadlock { .. })));
+    }
 }

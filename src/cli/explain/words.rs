@@ -113,6 +113,18 @@ It grows at the call of `alloc` and falls at the call of `free`, whatever the de
         "scenarios/basics/reset_while_live.scn",
     ),
     figure(
+        "maps",
+        "How often the pool has mapped physical memory. Each is a trip to the operating system, which takes the
+host time that reuse saves.",
+        "scenarios/guide/synchronised_every_frame.scn",
+    ),
+    figure(
+        "unmaps",
+        "How often the pool has given physical memory back: at a synchronise above its threshold, by `trim`, or to
+make room for growth.",
+        "scenarios/guide/synchronised_every_frame.scn",
+    ),
+    figure(
         "live",
         "Bytes of live allocations, as they were asked for, in an account of where the bytes of a pool are.
 As a figure of a pool the same bytes are called `used`, as CUDA calls them.",

@@ -130,6 +130,9 @@ impl Cuda {
             self.addresses.give_back(span.start, span.end - span.start);
         }
         let bytes = chunks.iter().map(|span| span.end - span.start).sum();
+        if !chunks.is_empty() {
+            pool.count_unmap();
+        }
         self.devices[pool.device].reserved -= bytes;
         Bytes(bytes)
     }

@@ -18,6 +18,8 @@ pub(super) struct Pool {
     pub(super) reserved: u64,
     reserved_high: u64,
     used_high: u64,
+    maps: u64,
+    unmaps: u64,
     pub(super) tiles: Tiles,
     /// Blocks exactly as they were freed, by the stream that freed them.
     pub(super) blocks: Vec<Shelf>,
@@ -65,6 +67,8 @@ reuse_on_clone!(Pool {
     reserved,
     reserved_high,
     used_high,
+    maps,
+    unmaps,
     tiles,
     blocks,
     observed_blocks,
@@ -90,6 +94,8 @@ impl Pool {
             reserved: 0,
             reserved_high: 0,
             used_high: 0,
+            maps: 0,
+            unmaps: 0,
             tiles: Tiles::default(),
             blocks: (0..streams).map(|_| Shelf::default()).collect(),
             observed_blocks: Shelf::default(),
@@ -387,6 +393,7 @@ impl Pool {
     /// Newly mapped bytes become an unused tile.
     pub(super) fn map(&mut self, start: u64, size: u64) -> TileId {
         self.settled = None;
+        self.maps += 1;
         self.reserved += size;
         self.reserved_high = self.reserved_high.max(self.reserved);
         self.digest = self.digest.wrapping_add(opening(start));
@@ -402,6 +409,11 @@ impl Pool {
             self.settled = Some(keep);
         }
         is_settled
+    }
+
+    /// Some memory has gone back in one trip.
+    pub(super) fn count_unmap(&mut self) {
+        self.unmaps += 1;
     }
 
     /// Unmaps `from..to`, which only idle tiles cover, the first of them `first` or after it.
@@ -475,6 +487,8 @@ impl Pool {
             reserved_high: Bytes(self.reserved_high),
             used: self.ledger.live,
             used_high: Bytes(self.used_high),
+            maps: self.maps,
+            unmaps: self.unmaps,
             ledger: self.ledger,
             attributes: self.attributes,
         }

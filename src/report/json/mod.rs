@@ -12,8 +12,8 @@ use crate::report::names::Book;
 use crate::report::text::Compared;
 use crate::scenario::Program;
 use crate::trace::{
-    Candidate, Cause, Detail, Event, Kind, Ledger, Operands, Policy, PoolPicture, PoolState, Refusal,
-    Refusals, Sink, Ticket, Waiter,
+    Candidate, Cause, Deadlock, Detail, Event, Kind, Ledger, Operands, Policy, PoolPicture, PoolState,
+    Refusal, Refusals, Sink, Ticket, Waiter,
 };
 use calls::{CallLine, call_line};
 use serde::Serialize;
@@ -167,6 +167,7 @@ enum Body<'a> {
     },
     Deadlock {
         waiters: Vec<WaiterLine<'a>>,
+        cycle: bool,
     },
 }
 
@@ -217,6 +218,8 @@ struct StateLine {
     reserved_high: u64,
     used: u64,
     used_high: u64,
+    maps: u64,
+    unmaps: u64,
     #[serde(flatten)]
     ledger: LedgerLine,
     release_threshold: u64,
@@ -247,6 +250,7 @@ enum WaiterLine<'a> {
     Operation(Operation<'a>),
     Signal(&'a str),
     Parts(&'a str),
+    Barrier(&'a str),
 }
 
 fn operation<'p>(book: &Book<'p>, ticket: Ticket) -> Operation<'p> {
@@ -310,8 +314,9 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             pools: pools.iter().map(|pool| picture_line(book, pool)).collect(),
         },
         Kind::Skipped(buffer) => Body::Skipped { block: &names.buffers[buffer] },
-        Kind::Deadlock(waiters) => {
-            Body::Deadlock { waiters: waiters.iter().map(|waiter| waiter_line(book, waiter)).collect() }
+        Kind::Deadlock(Deadlock { waiters, is_cycle }) => {
+            let waiters = waiters.iter().map(|waiter| waiter_line(book, waiter)).collect();
+            Body::Deadlock { waiters, cycle: *is_cycle }
         }
     }
 }
@@ -356,6 +361,8 @@ fn state_line(state: &PoolState) -> StateLine {
         reserved_high: state.reserved_high.0,
         used: state.used.0,
         used_high: state.used_high.0,
+        maps: state.maps,
+        unmaps: state.unmaps,
         ledger: ledger_line(&state.ledger),
         release_threshold: state.attributes.release_threshold.0,
         follow_event: state.attributes.reuse.follow_event,
@@ -390,6 +397,7 @@ fn waiter_line<'a>(book: &Book<'a>, waiter: &Waiter) -> WaiterLine<'a> {
         Waiter::Host(host) => WaiterLine::Host(book.thread(*host)),
         Waiter::Operation(ticket) => WaiterLine::Operation(operation(book, *ticket)),
         Waiter::Signal(signal) => WaiterLine::Signal(&program.names.signals[*signal]),
+        Waiter::Barrier(barrier) => WaiterLine::Barrier(&program.names.barriers[*barrier]),
         Waiter::Parts(collective) => WaiterLine::Parts(&program.names.collectives[*collective]),
     }
 }

@@ -6,7 +6,7 @@ use crate::base::{Bytes, HostId, Nanos, PoolId, StmtId};
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
 use crate::scenario::{Demand, Unit};
-use crate::trace::{Account, Event, Kind, Policy, Waiter};
+use crate::trace::{Account, Deadlock, Event, Kind, Policy, Waiter};
 use std::collections::BTreeMap;
 
 /// Accounts of failed allocations beyond these are not kept.
@@ -120,15 +120,10 @@ impl Failures {
     }
 
     fn deadlock(&self, book: &Book<'_>, verdict: &Verdict) -> Vec<String> {
-        let Some(cycle) = &verdict.deadlock else { return Vec::new() };
-        // Without a blocked host there may be no cycle, only something that nobody is left to give.
-        let is_given = |waiter: &Waiter| matches!(waiter, Waiter::Signal(_) | Waiter::Parts(_));
-        let is_cycle =
-            cycle.iter().any(|waiter| matches!(waiter, Waiter::Host(_))) || !cycle.iter().any(is_given);
-        let what = match (is_cycle, cycle.iter().any(|waiter| matches!(waiter, Waiter::Signal(_)))) {
-            (true, _) => "each waits for the next, the last for the first",
-            (false, true) => "the program has ended, and nobody is left to give the signal",
-            (false, false) => "the program has ended, and the other parts are in no stream",
+        let Some(Deadlock { waiters: cycle, is_cycle }) = &verdict.deadlock else { return Vec::new() };
+        let what = match is_cycle {
+            true => "each waits for the next, the last for the first",
+            false => "what these wait for never comes",
         };
         let mut lines = vec![String::new(), format!("error[deadlock]: {what}")];
         for waiter in cycle.iter().take(12) {
@@ -149,14 +144,18 @@ impl Failures {
                 },
                 Waiter::Parts(collective) => {
                     let name = &book.program.names.collectives[*collective];
-                    format!("        the other parts of {name}")
+                    format!("        the other parts of {name}, which are in no stream")
+                }
+                Waiter::Barrier(barrier) => {
+                    let name = &book.program.names.barriers[*barrier];
+                    format!("        barrier {name}, to which too few threads have come")
                 }
                 Waiter::Signal(signal) => {
                     format!("        signal {}, which was not given", book.program.names.signals[*signal])
                 }
             });
         }
-        lines.extend(rest(cycle.len(), 12, "in the cycle"));
+        lines.extend(rest(cycle.len(), 12, "that wait"));
         lines
     }
 }

@@ -130,9 +130,9 @@ impl Mismatches {
 fn at_start(program: &Program, (pool, figure): Read) -> u64 {
     let (attributes, zero) = (program.setup.pools[pool].attributes, Bytes::ZERO);
     let ledger = Ledger::default();
-    let empty =
-        PoolState { reserved: zero, reserved_high: zero, used: zero, used_high: zero, ledger, attributes };
-    empty.figure(figure)
+    let [reserved, reserved_high, used, used_high] = [zero; 4];
+    let [maps, unmaps] = [0; 2];
+    PoolState { reserved, reserved_high, used, used_high, maps, unmaps, ledger, attributes }.figure(figure)
 }
 
 /// What is demanded, and what is.
