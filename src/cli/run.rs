@@ -2,9 +2,7 @@
 
 use super::outside::{self, Complaint, Output, Status};
 use super::{Accepted, Outcome, Scenario, Settings, sweep};
-use crate::base::nearest;
 use crate::report::{Notation, Options};
-use crate::scenario::Program;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -82,7 +80,7 @@ impl Run {
         if !warnings.is_empty() {
             outside::print_error(&scenario.rendered(&warnings, colour));
         }
-        let program = self.chosen(programs)?;
+        let program = scenario.chosen(programs, self.variant.as_deref())?;
         let to_terminal = self.output.is_none();
         let options = Options {
             width: if to_terminal { outside::width() } else { 80 },
@@ -126,22 +124,6 @@ impl Run {
             self.explain(&scenario, &outcome);
         }
         Ok(if outcome.holds() { Status::Holds } else { Status::Fails })
-    }
-
-    /// The program as it stands, or the variant that is asked for.
-    fn chosen(&self, mut programs: Vec<Program>) -> Result<Program, Complaint> {
-        let at = programs.iter().position(|program| program.variant == self.variant);
-        if let Some(at) = at {
-            return Ok(programs.swap_remove(at));
-        }
-        let wanted = self.variant.as_deref().unwrap_or_default();
-        let known: Vec<&str> = programs.iter().filter_map(|program| program.variant.as_deref()).collect();
-        let file = self.file.display();
-        Err(Complaint::wrong(match (nearest(wanted, known.iter().copied()), known.as_slice()) {
-            (_, []) => format!("{file} has no variants"),
-            (Some(near), _) => format!("{file} has no variant `{wanted}`: did you mean `{near}`?"),
-            (None, known) => format!("{file} has no variant `{wanted}`, it has {}", known.join(", ")),
-        }))
     }
 
     /// What fails, for whoever does not read the report itself.

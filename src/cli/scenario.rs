@@ -2,7 +2,7 @@
 
 use super::outside::{self, Complaint};
 use super::{Place, diagnostics, snapshots};
-use crate::base::Diagnostic;
+use crate::base::{Diagnostic, nearest};
 use crate::engine::{Ending, Stop};
 use crate::oracle::{Accounting, Broken, Expectations, Verdict};
 use crate::profile::Profile;
@@ -124,6 +124,24 @@ impl Scenario {
             (programs, diagnostics) if programs.is_empty() => Err(diagnostics),
             loaded => Ok(loaded),
         }
+    }
+
+    /// Of the programs of this scenario, a variant, or the one that stands there.
+    ///
+    /// # Errors
+    ///
+    /// There is no variant of that name.
+    pub fn chosen(&self, mut programs: Vec<Program>, variant: Option<&str>) -> Result<Program, Complaint> {
+        if let Some(at) = programs.iter().position(|program| program.variant.as_deref() == variant) {
+            return Ok(programs.swap_remove(at));
+        }
+        let (file, wanted) = (self.shown(), variant.unwrap_or_default());
+        let known: Vec<&str> = programs.iter().filter_map(|program| program.variant.as_deref()).collect();
+        Err(Complaint::wrong(match (nearest(wanted, known.iter().copied()), known.as_slice()) {
+            (_, []) => format!("{file} has no variants"),
+            (Some(near), _) => format!("{file} has no variant `{wanted}`: did you mean `{near}`?"),
+            (None, known) => format!("{file} has no variant `{wanted}`, it has {}", known.join(", ")),
+        }))
     }
 
     /// The snapshots of all these programs of the scenario, as one file has them.

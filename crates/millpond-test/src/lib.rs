@@ -76,6 +76,7 @@ fn test(file: &Path) -> Result<(), Failed> {
 pub struct Scenario {
     scenario: cli::Scenario,
     seed: u64,
+    variant: Option<String>,
 }
 
 impl Scenario {
@@ -87,12 +88,13 @@ impl Scenario {
     pub fn file(path: impl AsRef<Path>) -> Result<Self, Error> {
         let scenario =
             cli::Scenario::read(path.as_ref()).map_err(|complaint| Error(complaint.to_string()))?;
-        Ok(Self { scenario, seed: 0 })
+        Ok(Self { scenario, seed: 0, variant: None })
     }
 
     /// A scenario that is written down here, or put together by a program.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { scenario: cli::Scenario::of_text(PathBuf::from("<text>"), text.into()), seed: 0 }
+        let scenario = cli::Scenario::of_text(PathBuf::from("<text>"), text.into());
+        Self { scenario, seed: 0, variant: None }
     }
 
     /// Draws other durations for kernels; the seed is 0 otherwise.
@@ -101,18 +103,25 @@ impl Scenario {
         Self { seed, ..self }
     }
 
+    /// Runs one of its variants rather than the scenario as it stands.
+    #[must_use]
+    pub fn variant(self, name: impl Into<String>) -> Self {
+        Self { variant: Some(name.into()), ..self }
+    }
+
     /// Runs it. Accepted snapshots are not looked at.
     ///
     /// # Errors
     ///
-    /// Mistakes in the text, all at once; or what does not hold, with the report of the run.
+    /// Mistakes in the text, all at once; no such variant; or what does not hold, with the report of the run.
     pub fn run(&self) -> Result<Run, Error> {
-        let (program, _) =
-            self.scenario.load().map_err(|found| Error(self.scenario.rendered(&found, false)))?;
+        let complaint = |complaint: cli::Complaint| Error(complaint.to_string());
+        let loaded = self.scenario.load_all();
+        let (programs, _) = loaded.map_err(|found| Error(self.scenario.rendered(&found, false)))?;
+        let program = self.scenario.chosen(programs, self.variant.as_deref()).map_err(complaint)?;
         let options = Options { width: 80, colour: false };
         let settings = Settings { seed: self.seed, options, accepted: Accepted::Ignored };
-        let outcome = self.scenario.run(&program, &settings);
-        let outcome = outcome.map_err(|complaint| Error(complaint.to_string()))?;
+        let outcome = self.scenario.run(&program, &settings).map_err(complaint)?;
         match outcome.holds() {
             true => Ok(Run { snapshots: outcome.snapshots.unwrap_or_default(), report: outcome.report }),
             false => Err(Error(outcome.report)),

@@ -122,6 +122,13 @@ fn a_text_runs() -> Result<(), Failed> {
     let fails = Scenario::text(format!("{HOLDS}expect gpu0.default_pool.used == 1B\n"));
     let fails = format!("{:?}", fails.run().expect_err("it does not hold"));
     check(fails.contains("error[expectation]: line 5:"), &fails)?;
+    let twins = Scenario::text(
+        "pool p\nsnapshot\nvariant off {\n  set p.internal = off\n  expect p.internal == off\n}\n",
+    );
+    let off = twins.clone().variant("off").run().map_err(|error| error.to_string())?;
+    check(off.snapshots().is_empty() && off.report().contains(", variant off"), off.report())?;
+    let unknown = twins.variant("on").run().expect_err("there is none").to_string();
+    check(unknown == "<text> has no variant `on`, it has off", &unknown)?;
     check(Scenario::file("missing.scn").is_err_and(|error| error.to_string().contains("no such file")), "")
 }
 
