@@ -54,3 +54,7 @@ define_index_type! {
     /// A name of a buffer in a program; of an array of buffers, one element.
     pub struct BufferId = u32;
 }
+define_index_type! {
+    /// A buffer in the memory of the host.
+    pub struct HostBufferId = u32;
+}

@@ -15,8 +15,8 @@ pub(crate) use clone::reuse_on_clone;
 pub use diagnostic::{Code, Diagnostic, Edit, Label, Severity};
 pub use digest::mix;
 pub use ids::{
-    BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExpectId, HostId, KernelId, PoolId, SignalId,
-    SnapshotId, StmtId, StreamId,
+    BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExpectId, HostBufferId, HostId, KernelId, PoolId,
+    SignalId, SnapshotId, StmtId, StreamId,
 };
 pub use index_vec::{Idx, IndexVec, index_vec};
 pub use nearest::nearest;

@@ -55,7 +55,7 @@ enum Command {
 }
 
 /// With the allocator model, and the version of what `--format json` writes.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (model cuda, JSON lines schema 1)");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (model cuda, JSON lines schema 2)");
 
 const HELP: &str = "\
 Exit status:

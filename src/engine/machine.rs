@@ -1,16 +1,22 @@
 //! The machine: one call of one host thread in, an answer and events out.
 
+mod outside;
+mod transfer;
+
 use super::collectives::Collectives;
 use super::threads::{Awaited, Blocked, Host, Threads};
 use super::{Chooser, Progress};
-use crate::base::{Bytes, DeviceId, HostId, IndexVec, Nanos, PoolId, StmtId, StreamId, reuse_on_clone};
+use crate::base::{
+    Bytes, DeviceId, HostId, IndexVec, Nanos, PoolId, SnapshotId, StmtId, StreamId, reuse_on_clone,
+};
 use crate::model::{Allocator, Known, Request};
 use crate::order::{Effect, Operation, Order, Runs};
 use crate::trace::{
-    AllocId, Call, Cause, Detail, Event, Failure, HostCosts, Kind, PoolState, Reply, Setup, Sink, StreamKind,
+    Call, Cause, Detail, Event, Failure, HostCosts, Kind, PoolState, Reply, Setup, Sink, StreamKind,
     StreamSetup, Takes, Target, Ticket, join,
 };
 use std::task::Poll;
+use transfer::Returns;
 
 /// Devices, their allocator, and the host threads that call them.
 #[derive(Debug)]
@@ -37,9 +43,10 @@ struct Scratch {
     released: Vec<(PoolId, Bytes)>,
     pending: Vec<Ticket>,
     states: Vec<PoolState>,
+    returned: Vec<(Ticket, DeviceId, Bytes)>,
 }
 
-reuse_on_clone!(Scratch { waits, ready, released, pending, states });
+reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, threads,
     collectives, scratch,
@@ -121,12 +128,22 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.complete(stream);
         }
         self.progress.wait_until(now);
-        if blocked.is_none() && !matches!(call, Call::Peek { .. }) {
+        if blocked.is_none() && !matches!(call, Call::Peek(_)) {
             self.emit(caller, None, Kind::Call(call));
+        }
+        if !call.only_looks() {
+            self.complete_frees(caller);
         }
         match call {
             Call::Sync(target) => return self.synchronise(caller, *target),
             Call::Poll(target) => return self.poll(caller, *target),
+            Call::Copy { stream, blocking, takes, to, from } => {
+                let returns = Returns::of_copy(*blocking, to.memory, from.memory);
+                return self.transfer(caller, *stream, takes, returns);
+            }
+            Call::Memset { stream, blocking, takes, at } => {
+                return self.transfer(caller, *stream, takes, Returns::of_memset(*blocking, at.memory));
+            }
             Call::Await(signal) => return self.meet(caller, Awaited::Signal(*signal)),
             Call::Join(other) => return self.meet(caller, Awaited::End(*other)),
             Call::Barrier(barrier) => {
@@ -143,9 +160,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         let pays = match call {
             Call::Sleep(duration) => *duration,
-            // No call of CUDA's.
-            Call::Expect { .. } | Call::Peek { .. } | Call::Snapshot(_) => Nanos::ZERO,
-            Call::Signal(_) | Call::Spawn(_) | Call::Exit => Nanos::ZERO,
+            Call::Touch(_) | Call::Signal(_) | Call::Spawn(_) | Call::Exit => Nanos::ZERO,
+            _ if call.only_looks() => Nanos::ZERO,
             Call::Alloc { .. }
             | Call::Free { .. }
             | Call::Launch { .. }
@@ -167,12 +183,14 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         match call {
             Call::Alloc { stream, pool, size } => self.alloc(caller, *stream, *pool, *size),
             Call::Free { stream, alloc } => self.free(caller, *stream, *alloc),
+            Call::Malloc { device, size, managed } => self.malloc(caller, *device, *size, *managed),
+            Call::PlainFree { alloc } => self.plain_free(caller, *alloc),
             Call::Launch { stream, takes, .. } => {
                 let runs = self.runs(caller, takes);
                 self.submit(caller, *stream, runs, Effect::None);
                 Ok(Reply::Done)
             }
-            Call::HostFunction { stream, takes, gives } => {
+            Call::HostFunction { stream, takes, gives, .. } => {
                 let runs = self.runs(caller, takes);
                 self.host_function(caller, *stream, runs, *gives);
                 Ok(Reply::Done)
@@ -181,14 +199,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.part(caller, *stream, *collective);
                 Ok(Reply::Done)
             }
-            Call::Record { stream, event } => {
-                self.submit(caller, *stream, Runs::For(Nanos::ZERO), Effect::Record(*event));
-                Ok(Reply::Done)
-            }
-            Call::Wait { stream, event } => {
-                self.submit(caller, *stream, Runs::For(Nanos::ZERO), Effect::Wait(*event));
-                Ok(Reply::Done)
-            }
+            Call::Record { stream, event } => self.mark(caller, *stream, Effect::Record(*event)),
+            Call::Wait { stream, event } => self.mark(caller, *stream, Effect::Wait(*event)),
             Call::Trim { pool, keep } => {
                 self.trim(caller, *pool, *keep);
                 Ok(Reply::Done)
@@ -198,12 +210,12 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.emit_state(caller, *pool);
                 Ok(Reply::Done)
             }
-            Call::Read { pool, figure } => {
-                let value = self.model.state(*pool).figure(*figure);
+            Call::Read(reading) => {
+                let value = self.read(caller, *reading);
                 self.emit(caller, None, Kind::Value(value));
                 Ok(Reply::Value(value))
             }
-            Call::Peek { pool, figure } => Ok(Reply::Value(self.model.state(*pool).figure(*figure))),
+            Call::Peek(reading) => Ok(Reply::Value(self.read(caller, *reading))),
             Call::Signal(signal) => {
                 self.signal(caller.host, *signal);
                 Ok(Reply::Done)
@@ -218,18 +230,34 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Ok(Reply::Done)
             }
             Call::Snapshot(snapshot) => {
-                if self.sink.wants(Detail::Pictures) {
-                    let pictures: Vec<_> =
-                        (0..self.pools).map(|pool| self.model.picture(PoolId::new(pool))).collect();
-                    self.emit(caller, None, Kind::Snapshot { snapshot: *snapshot, pools: &pictures });
-                }
+                self.snapshot(caller, *snapshot);
                 Ok(Reply::Done)
             }
             Call::Query(target) => self.query(caller, *target),
-            Call::Sleep(_) | Call::Exit => Ok(Reply::Done),
-            Call::Sync(_) | Call::Poll(_) | Call::Await(_) | Call::Join(_) | Call::Barrier(_) => {
+            Call::Touch(_) | Call::Sleep(_) | Call::Exit => Ok(Reply::Done),
+            Call::Sync(_)
+            | Call::Poll(_)
+            | Call::Await(_)
+            | Call::Join(_)
+            | Call::Barrier(_)
+            | Call::Copy { .. }
+            | Call::Memset { .. } => {
                 unreachable!("a call that may block is made elsewhere")
             }
+        }
+    }
+
+    /// An operation that takes no time.
+    fn mark(&mut self, caller: Caller, stream: StreamId, effect: Effect<'_>) -> Result<Reply, Failure> {
+        self.submit(caller, stream, Runs::For(Nanos::ZERO), effect);
+        Ok(Reply::Done)
+    }
+
+    fn snapshot(&mut self, caller: Caller, snapshot: SnapshotId) {
+        if self.sink.wants(Detail::Pictures) {
+            let pictures: Vec<_> =
+                (0..self.pools).map(|pool| self.model.picture(PoolId::new(pool))).collect();
+            self.emit(caller, None, Kind::Snapshot { snapshot, pools: &pictures });
         }
     }
 
@@ -286,14 +314,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         Ok(Reply::Allocated(decision))
     }
 
-    fn free(&mut self, caller: Caller, stream: StreamId, alloc: AllocId) -> Result<Reply, Failure> {
-        let at = self.order.next_ticket(stream).expect("a stream has less than 2^32 operations");
-        let Some(pool) = self.model.free(alloc, at)? else { return Ok(Reply::Freed(None)) };
-        self.submit(caller, stream, Runs::For(Nanos::ZERO), Effect::None);
-        self.emit_state(caller, pool);
-        Ok(Reply::Freed(Some(at)))
-    }
-
     fn synchronise(&mut self, caller: Caller, target: Target) -> Poll<Result<Reply, Failure>> {
         let Some(releases) = self.awaited(caller, target) else { return Poll::Pending };
         self.order.observe(caller.host, &self.threads.hosts[caller.host].target);
@@ -314,7 +334,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// The device whose pools give memory back when the call returns, as settled when it was made, once everything that it
     /// waits for is complete; until then the host is blocked.
     fn awaited(&mut self, caller: Caller, target: Target) -> Option<Option<DeviceId>> {
-        let Caller { host, stmt } = caller;
+        let host = caller.host;
         let (releases, since) = match self.threads.hosts[host].blocked {
             Some(Blocked { awaited: Awaited::Work { releases, .. }, .. }) => (releases, self.progress.now()),
             _ => {
@@ -322,14 +342,21 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 (self.releases(target), Nanos::ZERO)
             }
         };
+        self.wait(caller, target, releases, since).then_some(releases)
+    }
+
+    /// Whether everything that the host's call waits for is complete; until then the host is blocked. `since`: when that
+    /// came to be so, for a call that was blocked.
+    fn wait(&mut self, caller: Caller, target: Target, releases: Option<DeviceId>, since: Nanos) -> bool {
+        let Caller { host, stmt } = caller;
         if !self.order.is_complete(&self.threads.hosts[host].target) {
             self.threads.block(host, stmt, Awaited::Work { target, releases });
-            return None;
+            return false;
         }
         self.threads.go_on(host, since);
         let host = &mut self.threads.hosts[host];
         host.now = host.now.after(self.costs.call);
-        Some(releases)
+        true
     }
 
     /// Brings up to date what the host may see complete.

@@ -6,7 +6,8 @@ pub mod cuda;
 
 use crate::base::{Bytes, DeviceId, PoolId};
 use crate::trace::{
-    Account, AllocId, Attribute, Cut, Decision, Failure, PoolPicture, PoolState, Refusals, Ticket,
+    Account, AllocId, Attribute, Cut, Decision, DeviceState, Failure, PoolPicture, PoolState, Refusals,
+    Ticket,
 };
 
 /// What is known about progress at a call, one counter a stream each.
@@ -33,6 +34,17 @@ pub struct Request {
     pub at: Ticket,
 }
 
+/// Whose memory a free gave back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freed {
+    /// Nobody's: it was the null pointer.
+    Nothing,
+    /// That of a pool.
+    Pool(PoolId),
+    /// That of a device, outside of pools.
+    Outside(DeviceId),
+}
+
 /// An allocator.
 ///
 /// `clone_from` does not touch the heap once the target has been as large as the source.
@@ -43,11 +55,30 @@ pub trait Allocator: Clone {
     /// [`Failure::OutOfMemory`]
     fn alloc(&mut self, request: Request, known: Known<'_>) -> Result<Decision, Failure>;
 
-    /// Takes memory back as of the operation `at`; says which pool it belongs to, or `None` for the null pointer.
+    /// Places memory outside of pools, or fails and changes nothing.
+    ///
+    /// # Errors
+    /// [`Failure::OutOfMemory`]; [`Failure::InvalidValue`] for managed memory of 0 bytes.
+    fn malloc(&mut self, device: DeviceId, size: Bytes, managed: bool) -> Result<Decision, Failure>;
+
+    /// Takes memory back as of the operation `at`; says whose it is.
     ///
     /// # Errors
     /// [`Failure::InvalidValue`] when the allocation is not live.
-    fn free(&mut self, alloc: AllocId, at: Ticket) -> Result<Option<PoolId>, Failure>;
+    fn free(&mut self, alloc: AllocId, at: Ticket) -> Result<Freed, Failure>;
+
+    /// Takes memory back at once, as if everything about it were complete and observed; says whose it is.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidValue`] when the allocation is not live.
+    fn plain_free(&mut self, alloc: AllocId) -> Result<Freed, Failure>;
+
+    /// Whether [`Allocator::completed`] has anything to do.
+    fn awaits_completion(&self) -> bool;
+
+    /// Operations within `done` are complete: memory outside of pools that they freed goes back to its device, which is
+    /// told in `returned`.
+    fn completed(&mut self, done: &Cut, returned: &mut Vec<(Ticket, DeviceId, Bytes)>);
 
     /// A host synchronisation has returned. Frees within `observed` become available to every stream; then the pools of
     /// the device `releases` give back what their threshold says, which is told in `released`.
@@ -69,6 +100,9 @@ pub trait Allocator: Clone {
 
     /// The figures of a pool.
     fn state(&self, pool: PoolId) -> PoolState;
+
+    /// Where the memory of a device is, with the operations within `done` complete.
+    fn device(&self, device: DeviceId, done: &Cut) -> DeviceState;
 
     /// Where the memory of a pool and its device is, for an allocation that failed.
     fn account(&self, pool: PoolId) -> Account;

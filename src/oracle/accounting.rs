@@ -2,8 +2,11 @@
 //!
 //! It knows live ranges and sizes, and nothing of blocks, reuse or chunks. A violation is a bug of Millpond.
 
-use crate::base::{Bytes, IndexVec, PoolId};
-use crate::trace::{AllocId, Attribute, Call, Decision, Detail, Event, Kind, PoolState, Range, Setup, Sink};
+use super::devices::Devices;
+use crate::base::{Bytes, DeviceId, IndexVec, PoolId};
+use crate::trace::{
+    AllocId, Attribute, Call, Decision, Detail, Event, Kind, PoolState, Range, Setup, Sink, Ticket,
+};
 use std::collections::BTreeMap;
 
 /// Two figures that should be equal and are not, or two ranges that should not meet and do.
@@ -29,21 +32,52 @@ pub enum Violation {
         /// What the events add up to.
         counted: Bytes,
     },
+    /// A figure of a device is not what the events add up to.
+    Device {
+        /// The device.
+        device: DeviceId,
+        /// Which figure.
+        name: &'static str,
+        /// What the model says.
+        told: Bytes,
+        /// What the events add up to.
+        counted: Bytes,
+    },
+    /// Memory came back to a device before the operation that freed it had completed, or for a second time.
+    ReturnedEarly(Ticket),
+}
+
+/// Whose memory an allocation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Pool(PoolId),
+    /// Of a device, outside of pools: it takes so many bytes of it.
+    Device(DeviceId, u64),
 }
 
 /// The sink that keeps the books. It stops after 16 violations: the first one is what matters.
 #[derive(Clone, Debug)]
 pub struct Accounting {
     live: BTreeMap<u64, (Range, AllocId)>,
-    owners: BTreeMap<AllocId, (u64, PoolId, Bytes)>,
+    owners: BTreeMap<AllocId, (u64, Owner, Bytes)>,
+    /// The allocations outside of pools whose free has not completed, by that.
+    leaving: BTreeMap<Ticket, u64>,
     books: IndexVec<PoolId, Book>,
-    /// The pool of the allocation call in progress.
-    asked: Option<PoolId>,
+    devices: Devices,
+    /// Whose memory the allocation call in progress is for.
+    asked: Option<Asked>,
     /// The free call in progress; it counts once it did not fail.
     freeing: Option<AllocId>,
     /// The high-water mark that the call in progress resets; it counts once the call did not fail.
     resetting: Option<(PoolId, Attribute)>,
     violations: Vec<Violation>,
+}
+
+/// For whose memory a call asks.
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    Pool(PoolId),
+    Device { device: DeviceId, managed: bool },
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,6 +94,8 @@ impl Accounting {
         Self {
             live: BTreeMap::new(),
             owners: BTreeMap::new(),
+            leaving: BTreeMap::new(),
+            devices: Devices::new(setup),
             books: setup.pools.iter().map(|_| Book::default()).collect(),
             asked: None,
             freeing: None,
@@ -80,18 +116,23 @@ impl Accounting {
     }
 
     fn call(&mut self, call: &Call) {
-        self.settle();
+        self.settle(None);
         self.asked = None;
         match call {
             Call::Set { pool, attribute, .. } => self.resetting = Some((*pool, *attribute)),
-            Call::Alloc { pool, .. } => self.asked = Some(*pool),
-            Call::Free { alloc, .. } if *alloc != AllocId::NULL => self.freeing = Some(*alloc),
+            Call::Alloc { pool, .. } => self.asked = Some(Asked::Pool(*pool)),
+            Call::Malloc { device, managed, .. } => {
+                self.asked = Some(Asked::Device { device: *device, managed: *managed });
+            }
+            Call::Free { alloc, .. } | Call::PlainFree { alloc } if *alloc != AllocId::NULL => {
+                self.freeing = Some(*alloc)
+            }
             _ => {}
         }
     }
 
-    /// Books what the call in progress does, now that it is known not to have failed.
-    fn settle(&mut self) {
+    /// Books what the call in progress does, now that it is known not to have failed; `at`: as this operation.
+    fn settle(&mut self, at: Option<Ticket>) {
         if let Some((pool, attribute)) = self.resetting.take() {
             let book = &mut self.books[pool];
             match attribute {
@@ -102,16 +143,28 @@ impl Accounting {
         }
         let Some(alloc) = self.freeing.take() else { return };
         match self.owners.remove(&alloc) {
-            Some((start, pool, requested)) => {
+            Some((start, Owner::Pool(pool), requested)) => {
                 self.live.remove(&start);
                 self.books[pool].used -= requested.0;
+            }
+            Some((start, Owner::Device(device, taken), _)) => {
+                self.devices.give_back(device, taken, at);
+                match at {
+                    // Its addresses are its own until then.
+                    Some(at) => {
+                        self.leaving.insert(at, start);
+                    }
+                    None => {
+                        self.live.remove(&start);
+                    }
+                }
             }
             None => self.report(Violation::FreedTwice(alloc)),
         }
     }
 
     fn decided(&mut self, decision: &Decision) {
-        let Some(pool) = self.asked else { return };
+        let Some(asked) = self.asked else { return };
         if decision.alloc == AllocId::NULL || decision.range.size == Bytes::ZERO {
             return;
         }
@@ -123,12 +176,23 @@ impl Accounting {
             self.report(Violation::Overlap { new: decision.alloc, old });
         }
         self.live.insert(decision.range.start, (decision.range, decision.alloc));
-        self.owners.insert(decision.alloc, (decision.range.start, pool, decision.requested));
-        self.books[pool].used += decision.requested.0;
+        let owner = match asked {
+            Asked::Pool(pool) => {
+                self.books[pool].used += decision.requested.0;
+                Owner::Pool(pool)
+            }
+            Asked::Device { device, managed } => {
+                let taken = if managed { 0 } else { decision.range.size.0 };
+                self.devices.take(device, taken);
+                Owner::Device(device, taken)
+            }
+        };
+        self.owners.insert(decision.alloc, (decision.range.start, owner, decision.requested));
     }
 
     fn state(&mut self, pool: PoolId, state: &PoolState) {
-        self.settle();
+        self.settle(None);
+        self.devices.reserved(pool, state.reserved);
         let book = &mut self.books[pool];
         book.reserved = state.reserved.0;
         book.used_high = book.used_high.max(book.used);
@@ -157,10 +221,29 @@ impl Sink for Accounting {
     fn event(&mut self, event: &Event<'_>) {
         match event.kind {
             Kind::Call(call) => self.call(call),
-            Kind::Submitted => self.settle(),
+            Kind::Submitted => self.settle(event.ticket),
             Kind::Failed(_) => (self.freeing, self.resetting) = (None, None),
             Kind::Decided(decision) => self.decided(decision),
             Kind::State { pool, state } => self.state(pool, state),
+            Kind::End => {
+                if let Some(ticket) = event.ticket {
+                    self.devices.ended(ticket);
+                }
+            }
+            Kind::Returned { bytes, freed, .. } => {
+                if let Some(start) = self.leaving.remove(&freed) {
+                    self.live.remove(&start);
+                }
+                if let Err(violation) = self.devices.returned(freed, bytes) {
+                    self.report(violation);
+                }
+            }
+            Kind::Device { device, state } => {
+                self.settle(None);
+                if let Err(violation) = self.devices.state(device, state) {
+                    self.report(violation);
+                }
+            }
             _ => {}
         }
     }
@@ -170,7 +253,7 @@ impl Sink for Accounting {
 mod tests {
     use super::*;
     use crate::base::{DeviceId, HostId, Nanos, StmtId, StreamId, index_vec};
-    use crate::trace::{Attributes, DeviceSetup, HostCosts, Ledger, PoolSetup, Remap, Rules};
+    use crate::trace::{Attributes, DeviceSetup, DeviceState, HostCosts, Ledger, PoolSetup, Remap, Rules};
 
     fn setup() -> Setup {
         let pool = PoolSetup { device: DeviceId::new(0), attributes: Attributes::default(), max_size: None };
@@ -246,5 +329,38 @@ mod tests {
         assert!(matches!(books.violations(), [Violation::Figure { name: "used_high", .. }]));
         alloc(&mut books, 3, 513);
         assert!(matches!(books.violations().last(), Some(Violation::Overlap { .. })));
+    }
+
+    fn device(books: &mut Accounting, outside: u64, leaving: u64) {
+        let [outside, leaving] = [outside, leaving].map(Bytes);
+        let state = DeviceState { memory: Bytes::gib(1), pools: Bytes::ZERO, outside, leaving };
+        feed(books, Kind::Device { device: DeviceId::new(0), state: &state });
+    }
+
+    #[test]
+    fn memory_outside_of_pools_comes_back_when_its_free_is_complete() {
+        let mut books = Accounting::new(&setup());
+        let (id, on) = (AllocId { slot: 1, serial: 1 }, DeviceId::new(0));
+        feed(&mut books, Kind::Call(&Call::Malloc { device: on, size: Bytes(512), managed: false }));
+        let range = Range { start: 0, size: Bytes(512) };
+        feed(&mut books, Kind::Decided(&Decision::plain(id, range, Bytes(512), Bytes(512))));
+        device(&mut books, 512, 0);
+        let freed = Ticket { stream: StreamId::new(0), seq: 1 };
+        feed(&mut books, Kind::Call(&Call::Free { stream: freed.stream, alloc: id }));
+        let (at, host, stmt) = (Nanos::ZERO, HostId::new(0), StmtId::new(0));
+        books.event(&Event { at, host, stmt, ticket: Some(freed), kind: Kind::Submitted });
+        device(&mut books, 512, 512);
+        assert_eq!(books.violations(), []);
+        let mut early = books.clone();
+        let back = Kind::Returned { device: on, bytes: Bytes(512), freed };
+        feed(&mut early, back);
+        assert_eq!(early.violations(), [Violation::ReturnedEarly(freed)]);
+        let mut forgotten = books.clone();
+        device(&mut forgotten, 0, 0);
+        assert!(matches!(forgotten.violations(), [Violation::Device { name: "outside", .. }]));
+        books.event(&Event { at, host, stmt, ticket: Some(freed), kind: Kind::End });
+        feed(&mut books, back);
+        device(&mut books, 0, 0);
+        assert_eq!(books.violations(), []);
     }
 }

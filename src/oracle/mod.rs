@@ -3,6 +3,7 @@
 //! An opinion of its own: it shares no code with order, model or engine, and knows nothing of how a verdict looks.
 
 mod accounting;
+mod devices;
 mod expectations;
 
 pub use accounting::{Accounting, Violation};

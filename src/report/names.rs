@@ -5,7 +5,8 @@
 use crate::base::{BufferId, HostId, StmtId, StreamId};
 use crate::oracle::Verdict;
 use crate::scenario::{Action, Chosen, Instruction, Program};
-use crate::trace::{AllocId, Call, Event, Kind, Range, Ticket};
+use crate::trace::{AllocId, Call, Event, Kind, Memory, Range, Ticket};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What is known about an allocation.
@@ -52,7 +53,10 @@ impl<'p> Book<'p> {
     /// The names before the first call.
     pub(crate) fn new(program: &'p Program) -> Self {
         let allocates = program.code.iter().filter_map(|instruction| match instruction {
-            Instruction::Call { stmt, action: Action::Alloc { buffer, .. } } => Some((*stmt, buffer)),
+            Instruction::Call {
+                stmt,
+                action: Action::Alloc { buffer, .. } | Action::Malloc { buffer, .. },
+            } => Some((*stmt, buffer)),
             _ => None,
         });
         Self {
@@ -70,7 +74,7 @@ impl<'p> Book<'p> {
         match event.kind {
             Kind::Call(call) => {
                 self.settle();
-                if let Call::Free { alloc, .. } = call {
+                if let Call::Free { alloc, .. } | Call::PlainFree { alloc } = call {
                     let freed = Freed { stmt: event.stmt, ticket: event.ticket };
                     self.freeing = Some((*alloc, freed));
                 }
@@ -165,6 +169,17 @@ impl<'p> Book<'p> {
         }
     }
 
+    /// The name of memory: of the allocation, or of the buffer of the host.
+    pub(crate) fn memory(&self, memory: Memory) -> Cow<'p, str> {
+        match memory {
+            Memory::Device(alloc) | Memory::Managed(alloc) => Cow::Owned(self.block(alloc)),
+            Memory::Pinned(id) | Memory::Pageable(id) => {
+                let program: &'p Program = self.program;
+                Cow::Borrowed(&program.names.buffers[program.host_buffers[id].name])
+            }
+        }
+    }
+
     /// The name of the allocation that was placed last, where it is known.
     pub(crate) fn latest_name(&self) -> Option<String> {
         let buffer = self.known.get(&self.latest)?.buffer?;
@@ -251,6 +266,7 @@ mod tests {
             code: Vec::new(),
             registers: 0,
             statements: index_vec![],
+            host_buffers: index_vec![],
             expects: index_vec![],
             snapshots: index_vec![],
         }

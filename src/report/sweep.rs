@@ -55,7 +55,8 @@ impl Tally {
 
     fn decided(&mut self, decision: &Decision) {
         self.allocations += 1;
-        self.maps += u64::from(decision.mapped.0 > 0);
+        // Of pools: memory outside of them comes and goes as the program says.
+        self.maps += u64::from(decision.policy.is_some() && decision.mapped.0 > 0);
         self.unmaps += u64::from(decision.unmapped.0 > 0);
         let class = Policy::ALL.iter().position(|policy| decision.policy == Some(*policy));
         if let Some(class) = class {

@@ -5,8 +5,8 @@ use super::compute::{common_unit, default_stream_word};
 use super::names::{Kind, Meaning};
 use super::value::unit_name;
 use super::{
-    Action, Chosen, Demand, Expect, Formula, Instruction, Moment, Outcome, SnapshotLine, SyncTarget, Unit,
-    Value, codes,
+    Action, Chosen, Demand, Expect, Formula, Instruction, Moment, Outcome, Place, SnapshotLine, SyncTarget,
+    Unit, Value, codes,
 };
 use crate::base::{BufferId, DeviceId, Diagnostic, EventId, Span, StmtId, stable_hash};
 use crate::syntax::ast::{self, CallKind, Operation, Path, Relation};
@@ -37,7 +37,12 @@ impl Checker<'_> {
             CallKind::Set { attribute, value } => self.set(attribute, value),
             CallKind::Reset(attribute) => self.reset(attribute),
             CallKind::Signal(name) => self.give(name).map(Action::Signal),
-            CallKind::Await(name) => self.awaited(name).map(Action::Await),
+            CallKind::Malloc(malloc) => self.malloc(malloc),
+            CallKind::Free(buffer) => self.plain_free(buffer),
+            CallKind::Copy(copy) => self.copy(stmt, None, copy),
+            CallKind::Memset(memset) => self.memset(stmt, None, memset),
+            CallKind::Touch { at, access } => self.touch(at, *access),
+            CallKind::Await(name) => self.waited_for(name),
             CallKind::Join(path) => self.join(path),
             CallKind::Barrier { name, of } => self.barrier(name, of).map(Action::Barrier),
         };
@@ -50,20 +55,23 @@ impl Checker<'_> {
 
     /// After a mistake, nothing is said about the life of the buffers that the statement is about.
     fn buffers_are_uncertain(&mut self, call: &ast::Call) {
-        let paths: &[Path] = match &call.kind {
+        match &call.kind {
             CallKind::Queued {
                 operation: Operation::Alloc { buffer, .. } | Operation::Free(buffer), ..
-            } => std::slice::from_ref(buffer),
-            CallKind::Queued { operation: Operation::Launch { arguments, .. }, .. } => arguments,
-            _ => &[],
-        };
-        for path in paths {
-            let name = &path.segments[0].name.text;
-            if let Some(Meaning::Buffer(at)) =
-                self.table.get(name).and_then(|binding| binding.meaning.as_ref())
-            {
-                self.buffers[*at].uncertain = true;
             }
+            | CallKind::Malloc(ast::Malloc { buffer, .. })
+            | CallKind::Free(buffer) => self.is_uncertain(buffer),
+            CallKind::Queued { operation: Operation::Launch { arguments, .. }, .. } => {
+                arguments.iter().for_each(|argument| self.is_uncertain(&argument.path));
+            }
+            CallKind::Queued { operation: Operation::Copy(copy), .. } | CallKind::Copy(copy) => {
+                self.is_uncertain(&copy.to.path);
+                self.is_uncertain(&copy.from.path);
+            }
+            CallKind::Queued { operation: Operation::Memset(ast::Memset { at, .. }), .. }
+            | CallKind::Memset(ast::Memset { at, .. })
+            | CallKind::Touch { at, .. } => self.is_uncertain(&at.path),
+            _ => {}
         }
     }
 
@@ -75,7 +83,7 @@ impl Checker<'_> {
     }
 
     /// A value that may depend on what the run read before.
-    fn runtime_value(&mut self, expression: &ast::Expression, unit: Unit) -> Option<Formula> {
+    pub(super) fn runtime_value(&mut self, expression: &ast::Expression, unit: Unit) -> Option<Formula> {
         self.value(expression, unit).map(|value| value.formula)
     }
 
@@ -104,23 +112,16 @@ impl Checker<'_> {
                 let event = self.event(event);
                 Some(Action::Wait { stream: stream?, event: event? })
             }
-            Operation::Host { takes, gives } => {
-                self.host_function(stmt, path, stream, takes.as_ref(), gives.as_ref())
-            }
+            Operation::Copy(copy) => self.copy(stmt, Some((path, stream)), copy),
+            Operation::Memset(memset) => self.memset(stmt, Some((path, stream)), memset),
+            Operation::Host(function) => self.host_function(stmt, path, stream, function),
             Operation::Launch { .. } => self.launch(stmt, path, stream, operation),
         }
     }
 
-    /// The name that an allocation gets. Where it is the name of something else, that is told as such.
-    fn allocated(&mut self, path: &Path) -> Option<Chosen<BufferId>> {
-        if let [segment] = path.segments.as_slice() {
-            let is_buffer =
-                self.table.get(&segment.name.text).is_some_and(|other| other.kind == Kind::Buffer);
-            if !is_buffer && !self.new_buffer(segment) {
-                return None;
-            }
-        }
-        self.buffer(path)
+    /// The name that an allocation gets.
+    pub(super) fn allocated(&mut self, path: &Path) -> Option<Chosen<BufferId>> {
+        self.given_name(path, Kind::Buffer)
     }
 
     fn event(&mut self, path: &Path) -> Option<Chosen<EventId>> {
@@ -139,7 +140,7 @@ impl Checker<'_> {
         let Operation::Launch { kernel: name, arguments, parentheses, takes } = operation else {
             return None;
         };
-        let buffers: Vec<_> = arguments.iter().map(|argument| self.buffer(argument)).collect();
+        let buffers: Vec<_> = arguments.iter().map(|argument| self.place(argument)).collect();
         let kernel = self.resolve(name, &[Kind::Kernel, Kind::Collective]);
         // Looked at even after another mistake of the line, so that all are told.
         let takes = takes.as_ref().map(|takes| (takes, self.takes(takes)));
@@ -162,7 +163,7 @@ impl Checker<'_> {
         self.argument_count(name, wanted, place, arguments.len(), *parentheses)?;
         let declared = &self.kernels[kernel.index()];
         let takes = takes.unwrap_or_else(|| declared.law.map(Takes::For));
-        let uses: Option<Vec<(Chosen<BufferId>, Access)>> = buffers
+        let uses: Option<Vec<(Place, Access)>> = buffers
             .into_iter()
             .zip(&declared.uses)
             .map(|(buffer, access)| Some((buffer?, *access)))

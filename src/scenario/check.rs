@@ -3,15 +3,16 @@
 //! A part that finds a mistake tells it and answers `None`; whoever gets a `None` adds nothing to it.
 
 use super::names::{Binding, Kind, Meaning, Missing, NameTable};
+use super::places::{HostName, advice};
 use super::threads::Within;
 use super::value::Bounds;
 use super::{
-    Chosen, Expect, Formula, Instruction, Names, Outcome, Program, Register, SnapshotLine, Statement, Value,
-    codes, lifetimes,
+    Chosen, Expect, Formula, HostBuffer, Instruction, Names, Outcome, Program, Register, SnapshotLine,
+    Statement, Value, codes, lifetimes,
 };
 use crate::base::{
-    Code, DeviceId, Diagnostic, ExpectId, HostId, IndexVec, LineIndex, PoolId, SnapshotId, Span, StmtId,
-    StreamId, index_vec, nearest,
+    BufferId, Code, DeviceId, Diagnostic, ExpectId, HostBufferId, HostId, IndexVec, LineIndex, PoolId,
+    SnapshotId, Span, StmtId, StreamId, index_vec, nearest,
 };
 use crate::profile::Profile;
 use crate::syntax::ast::{self, Content, Item, Segment};
@@ -50,6 +51,8 @@ pub(super) struct BufferName {
     pub(super) last: u64,
     /// A statement about it has a mistake, so that nothing is certain about its life.
     pub(super) uncertain: bool,
+    /// Of the host; `None`: it is allocated, or a view.
+    pub(super) host: Option<HostName>,
 }
 
 /// A collective as it was declared.
@@ -207,9 +210,12 @@ impl<'t> Checker<'t> {
             ast::Statement::Events(events) => self.declare_events(events),
             ast::Statement::Kernel(kernel) => self.declare_kernel(kernel),
             ast::Statement::Collective(collective) => self.declare_collective(collective),
+            ast::Statement::HostBuffers(declared) => self.declare_host_buffers(declared),
+            ast::Statement::View(view) => self.view(span, view),
             ast::Statement::Let(value) => self.declare_value(span, value),
             ast::Statement::Repeat(repeat) => self.repeat(span, repeat),
             ast::Statement::Thread(thread) => self.thread(span, thread),
+            ast::Statement::Errand(errand) => self.errand(span, errand),
             // Each variant is a tree of its own.
             ast::Statement::Variant(_) => {}
             ast::Statement::Call(call) => self.call(span, call),
@@ -219,10 +225,17 @@ impl<'t> Checker<'t> {
     }
 
     fn is_misplaced(&mut self, span: Span, statement: &ast::Statement) -> bool {
-        use ast::Statement::{Collective, Device, Events, Kernel, Pool, Scenario, Streams};
+        use ast::Statement::{Collective, Device, Events, HostBuffers, Kernel, Pool, Scenario, Streams};
         let declares = matches!(
             statement,
-            Scenario(_) | Device(_) | Pool(_) | Streams(_) | Events(_) | Kernel(_) | Collective(_)
+            Scenario(_)
+                | Device(_)
+                | Pool(_)
+                | Streams(_)
+                | Events(_)
+                | Kernel(_)
+                | Collective(_)
+                | HostBuffers(_)
         );
         // The block around may be one that only its mistake makes look like a loop.
         let is_certain = self.blocks.iter().all(|around| around.block != Block::Broken);
@@ -317,6 +330,7 @@ impl<'t> Checker<'t> {
         if self.executed <= RUN_STATEMENTS_MAX {
             lifetimes::check(&mut self, &bases);
         }
+        let host_buffers = self.host_buffers(&bases);
         self.setup.events = self.names.events.len();
         self.setup.signals = self.names.signals.len();
         let program = Program {
@@ -328,6 +342,7 @@ impl<'t> Checker<'t> {
             code: self.code,
             registers: self.registers as usize,
             statements: self.statements,
+            host_buffers,
             expects: self.expects,
             snapshots: self.snapshots,
         };
@@ -355,13 +370,23 @@ impl<'t> Checker<'t> {
             }
         }
         for instruction in &mut self.code {
-            if let Instruction::Call { action, .. } = instruction {
-                action.for_each_buffer(|buffer| {
-                    buffer.base = crate::base::BufferId::from_usize(bases[buffer.base.index()]);
-                });
-            }
+            instruction.for_each_buffer(|buffer| {
+                buffer.base = BufferId::from_usize(bases[buffer.base.index()]);
+            });
         }
         bases
+    }
+
+    /// The buffers of the host, by the ids that their names got.
+    fn host_buffers(&self, bases: &[usize]) -> IndexVec<HostBufferId, HostBuffer> {
+        let ids =
+            self.buffers.iter().zip(bases).filter_map(|(buffer, base)| Some((buffer.host?, buffer, base)));
+        let ids = ids.flat_map(|(host, buffer, base)| {
+            let pinned = host.kind == super::held::Kind::Pinned;
+            let name = move |index: u64| BufferId::from_usize(base + index as usize);
+            (0..=buffer.last).map(move |index| HostBuffer { name: name(index), size: host.size, pinned })
+        });
+        ids.collect()
     }
 
     // ---- What all parts use
@@ -447,7 +472,7 @@ impl<'t> Checker<'t> {
         if let Some(span) = declared {
             diagnostic = diagnostic.also(span, format!("declared as {} here", kind.with_article()));
         }
-        self.tell(diagnostic);
+        self.tell(advice(kind, diagnostic));
     }
 
     fn unknown(&mut self, name: &ast::Name, wanted: &[Kind]) {
@@ -486,23 +511,38 @@ impl<'t> Checker<'t> {
     }
 
     /// The buffer that a path names. It may be allocated anywhere in the text; its life is checked afterwards.
-    pub(super) fn buffer(&mut self, path: &ast::Path) -> Option<Chosen<crate::base::BufferId>> {
+    pub(super) fn buffer(&mut self, path: &ast::Path) -> Option<Chosen<BufferId>> {
+        self.named_buffer(path, &[Kind::Buffer])
+    }
+
+    /// The same for a name of one of these kinds of memory.
+    pub(super) fn named_buffer(&mut self, path: &ast::Path, kinds: &[Kind]) -> Option<Chosen<BufferId>> {
         self.mentions.push(path.span);
         let segment = self.only_segment(path, Kind::Buffer)?;
         let name = &segment.name;
-        let is_allocated = matches!(self.table.missing(&name.text), Missing::Later(Kind::Buffer, _));
-        if self.table.get(&name.text).is_none() && is_allocated {
-            self.new_buffer(segment);
+        let later = match self.table.missing(&name.text) {
+            Missing::Later(kind @ (Kind::Buffer | Kind::View), _) if kinds.contains(&kind) => Some(kind),
+            _ => None,
+        };
+        if let Some(kind) = later.filter(|_| self.table.get(&name.text).is_none()) {
+            self.new_buffer(segment, kind);
         }
-        let Meaning::Buffer(at) = self.resolve(name, &[Kind::Buffer])? else { return None };
+        let Meaning::Buffer(at) = self.resolve(name, kinds)? else { return None };
         self.index_of_buffer(at, segment)
     }
 
-    /// Makes a name that of a buffer; tells it if it is taken.
-    pub(super) fn new_buffer(&mut self, segment: &Segment) -> bool {
+    /// The buffer that was named last is written so.
+    pub(super) fn mention_as(&mut self, span: Span) {
+        if let Some(last) = self.mentions.last_mut() {
+            *last = span;
+        }
+    }
+
+    /// Makes a name that of memory; tells it if it is taken.
+    pub(super) fn new_buffer(&mut self, segment: &Segment, kind: Kind) -> bool {
         let name = &segment.name;
         let at = self.buffers.len();
-        let is_new = self.bind(name, Kind::Buffer, Some(Meaning::Buffer(at)));
+        let is_new = self.bind(name, kind, Some(Meaning::Buffer(at)));
         if is_new {
             self.buffers.push(BufferName {
                 name: name.text.clone(),
@@ -510,6 +550,7 @@ impl<'t> Checker<'t> {
                 indexed: segment.index.is_some(),
                 last: 0,
                 uncertain: self.table.is_touched(&name.text),
+                host: None,
             });
         }
         is_new

@@ -29,6 +29,11 @@ pub(super) const DEVICE_NEEDED: Code = Code("device_needed");
 pub(super) const MISPLACED_DECLARATION: Code = Code("misplaced_declaration");
 pub(super) const RUN_TOO_LONG: Code = Code("run_too_long");
 pub(super) const TOO_MANY_NAMES: Code = Code("too_many_names");
+pub(super) const EMPTY_PART: Code = Code("empty_part");
+pub(super) const PART_OUT_OF_RANGE: Code = Code("part_out_of_range");
+pub(super) const OUT_OF_REACH: Code = Code("out_of_reach");
+pub(super) const SIZE_MISMATCH: Code = Code("size_mismatch");
+pub(super) const OVERLAPPING_COPY: Code = Code("overlapping_copy");
 pub(super) const UNAWAITED_SIGNAL: Code = Code("unawaited_signal");
 
 /// Every code of this part, with what it means.
@@ -49,7 +54,7 @@ pub const TABLE: &[(Code, &str)] = &[
         "Two threads give one name an allocation, so that it is not known which one it stands for.",
     ),
     (WRONG_UNIT, "A value has another unit than is needed, or two units do not go together."),
-    (UNKNOWN_ATTRIBUTE, "A pool has no figure or attribute of that name, or it cannot be set."),
+    (UNKNOWN_ATTRIBUTE, "A pool or a device has no figure of that name, or it cannot be set."),
     (UNKNOWN_POLICY, "There is no reuse policy or class of that name, or it cannot stand there."),
     (UNKNOWN_ERROR, "There is no error of that name."),
     (UNKNOWN_SETTING, "A device or a pool has no setting of that name."),
@@ -69,5 +74,10 @@ pub const TABLE: &[(Code, &str)] = &[
     (MISPLACED_DECLARATION, "A declaration stands inside of a block."),
     (RUN_TOO_LONG, "The loops make the run longer than 100,000,000 statements."),
     (TOO_MANY_NAMES, "An array is too large, or there are too many names."),
+    (EMPTY_PART, "A part of a buffer ends where it begins, or before."),
+    (PART_OUT_OF_RANGE, "A part ends beyond the end of its buffer."),
+    (OUT_OF_REACH, "Memory is touched by who cannot reach it, such as device memory by the host."),
+    (SIZE_MISMATCH, "The two sides of a copy have different sizes."),
+    (OVERLAPPING_COPY, "A copy writes bytes that it reads."),
     (UNAWAITED_SIGNAL, "A signal is given, and nothing waits for it (a warning)."),
 ];

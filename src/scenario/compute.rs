@@ -5,8 +5,8 @@ use super::names::{DEFAULT_STREAMS, Kind, Meaning, Row};
 use super::value::{Value, combined_unit, unit_name};
 use super::{Action, Broken, Chosen, Formula, Instruction, Operator, Unit, codes};
 use crate::base::{BufferId, DeviceId, Diagnostic, Idx, PoolId, Span, StmtId, StreamId};
-use crate::syntax::ast::{Expression, ExpressionKind, Literal, Path, Segment, Sign};
-use crate::trace::Figure;
+use crate::syntax::ast::{Expression, ExpressionKind, Literal, Name, Path, Segment, Sign};
+use crate::trace::{Figure, Reading};
 
 impl Checker<'_> {
     /// A value in which figures of pools may be read; the reads are added to the statement.
@@ -115,16 +115,19 @@ impl Checker<'_> {
         Some(value)
     }
 
-    fn no_index(&mut self, segment: &Segment) -> Option<()> {
+    pub(super) fn no_index(&mut self, segment: &Segment) -> Option<()> {
         let Some(index) = &segment.index else { return Some(()) };
         let message = format!("`{}` is not an array", segment.name.text);
         self.error(codes::WRONG_INDEX, message, index.span, "an index has no meaning here");
         None
     }
 
-    /// `p.used`: read where the statement stands.
+    /// `p.used`, `gpu0.free`: read where the statement stands.
     fn figure(&mut self, path: &Path, reads: Option<StmtId>) -> Option<Value> {
-        let (pool, figure) = self.pool_and_figure(path)?;
+        let reading = match self.device_figure(path) {
+            Some(reading) => reading?,
+            None => self.pool_and_figure(path).map(|(pool, figure)| Reading::Pool(pool, figure))?,
+        };
         let Some(stmt) = reads else {
             let name = &self.text[path.span.range()];
             let message = format!("`{name}` is known only when the run gets here");
@@ -134,13 +137,13 @@ impl Checker<'_> {
         };
         let register = self.register();
         let action = match self.expecting {
-            true => Action::Peek { pool, figure, register },
-            false => Action::Read { pool, figure, register },
+            true => Action::Peek { reading, register },
+            false => Action::Read { reading, register },
         };
         self.code.push(Instruction::Call { stmt, action });
-        let unit = match figure {
-            figure if figure.is_switch() => Unit::Switch,
-            figure if figure.is_count() => Unit::Count,
+        let unit = match reading {
+            reading if reading.is_switch() => Unit::Switch,
+            reading if reading.is_count() => Unit::Count,
             _ => Unit::Bytes,
         };
         Some(Value { formula: Formula::Register(register), unit, bounds: None })
@@ -239,15 +242,18 @@ impl Checker<'_> {
                 let value = self.index(index)?;
                 let high = value.bounds.map_or(0, |bounds| bounds.high);
                 if high >= i128::from(count) {
-                    let message =
-                        format!("the index can be {high}, and `{}` has {count} elements", name.text);
-                    let label = format!("expected at most {}", count - 1);
-                    self.error(codes::INDEX_OUT_OF_RANGE, message, index.span, &label);
+                    self.outside_of_array(name, high, count, index.span);
                     return None;
                 }
                 Some(chosen(row.base, value))
             }
         }
+    }
+
+    fn outside_of_array(&mut self, name: &Name, high: i128, count: u64, place: Span) {
+        let message = format!("the index can be {high}, and `{}` has {count} elements", name.text);
+        let label = format!("expected at most {}", count - 1);
+        self.error(codes::INDEX_OUT_OF_RANGE, message, place, &label);
     }
 
     /// An index: a count that depends on nothing but constants and loops, and is never negative.
@@ -284,6 +290,12 @@ impl Checker<'_> {
             around.chooses_buffers |= bounds.loops >> depth & 1 == 1;
         }
         let last = u64::try_from(bounds.high).unwrap_or(u64::MAX);
+        if let Some(count) = self.buffers[at].host.and_then(|host| host.count)
+            && last >= count
+        {
+            self.outside_of_array(&segment.name, bounds.high, count, index.span);
+            return None;
+        }
         let buffer = &mut self.buffers[at];
         buffer.last = buffer.last.max(last);
         Some(chosen(base, value))

@@ -2,7 +2,8 @@
 //!
 //! The engine and the hardware backend walk programs with it. It must not know how a call is carried out.
 
-use super::{Action, Chosen, Formula, Instruction, Operator, Program, Register, SyncTarget};
+use super::held::{By, Held, copied};
+use super::{Action, Chosen, Formula, Instruction, Operator, Place, Program, Register, SyncTarget};
 use crate::base::{BufferId, Bytes, HostId, Idx, IndexVec, Nanos, StmtId, reuse_on_clone};
 use crate::trace::{Access, Call, Failure, Operands, Placement, Reply, Target, Use};
 use smallvec::SmallVec;
@@ -34,15 +35,57 @@ pub enum Broken {
     NotAllocated,
     /// A thread that is started again before it has ended.
     StillRuns,
+    /// A part that ends where it begins, or before.
+    EmptyPart {
+        /// Its first byte.
+        from: u64,
+        /// The byte after its last one.
+        to: u64,
+    },
+    /// A part that is not within its buffer.
+    Outside {
+        /// Its first byte.
+        from: u64,
+        /// The byte after its last one.
+        to: u64,
+        /// What the buffer has.
+        size: u64,
+    },
+    /// Such memory cannot be reached by who touches it.
+    OutOfReach(&'static str),
+    /// The two sides of a copy have these sizes.
+    Sizes {
+        /// That of what is written.
+        to: u64,
+        /// That of what is read.
+        from: u64,
+    },
+    /// The two sides of a copy have bytes in common.
+    Overlap,
 }
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        match *self {
             Broken::DivisionByZero => write!(f, "division by zero"),
             Broken::Overflow => write!(f, "a value beyond 2^127"),
             Broken::NotAllocated => write!(f, "another thread has not allocated this buffer yet"),
             Broken::StillRuns => write!(f, "this thread has been started before and still runs"),
+            Broken::EmptyPart { from, to } => {
+                write!(f, "the part {}..{} has no bytes", Bytes(from), Bytes(to))
+            }
+            Broken::Outside { from, to, size } => {
+                write!(
+                    f,
+                    "the part {}..{} is not within the {} of the buffer",
+                    Bytes(from),
+                    Bytes(to),
+                    Bytes(size)
+                )
+            }
+            Broken::OutOfReach(kind) => write!(f, "this is {kind}, which cannot be reached from here"),
+            Broken::Sizes { to, from } => write!(f, "{} are copied to {}", Bytes(from), Bytes(to)),
+            Broken::Overlap => write!(f, "this copy writes bytes that it reads"),
             Broken::OutOfRange(value) => write!(f, "{value} is not within 0 and 2^64-1"),
         }
     }
@@ -73,15 +116,16 @@ enum Bound {
     Never,
     /// Nothing, since its allocation failed.
     Absent,
-    /// The placement of its latest allocation.
-    Placed(Placement),
+    /// Its latest allocation, a part of one, or a buffer of the host.
+    Held(Held),
 }
 
 /// What an answer is for.
 #[derive(Clone, Copy, Debug)]
 enum Expects {
     Nothing,
-    Placement(BufferId),
+    /// Managed memory, or not, gets this name.
+    Placement(BufferId, bool),
     Freed(BufferId),
     Value(Register),
     /// A thread begins at this instruction.
@@ -113,14 +157,17 @@ impl Cursor {
             latest: StmtId::new(0),
             is_running: false,
         };
-        let buffers = vec![Bound::Never; program.names.buffers.len()];
+        let mut buffers = vec![Bound::Never; program.names.buffers.len()];
+        for (id, host) in program.host_buffers.iter_enumerated() {
+            buffers[host.name.index()] = Bound::Held(Held::host(id, host.size, host.pinned));
+        }
         Self { threads: (0..program.setup.hosts).map(thread).collect(), buffers }
     }
 
     /// The name that the answer to the latest call of a thread will be given to, if that call allocates.
     pub fn naming(&self, host: HostId) -> Option<BufferId> {
         match self.threads[host].expects {
-            Expects::Placement(buffer) => Some(buffer),
+            Expects::Placement(buffer, _) => Some(buffer),
             _ => None,
         }
     }
@@ -149,6 +196,14 @@ impl Cursor {
                     Ok(value) => thread.registers[register.0 as usize] = value,
                     Err(broken) => return thread.break_off(program, *stmt, broken),
                 },
+                Instruction::View { stmt, name, of } => {
+                    thread.latest = *stmt;
+                    match thread.view(name, of, buffers) {
+                        Ok(()) => {}
+                        Err(Obstacle::Absent(buffer)) => return Step::Skipped(*stmt, buffer),
+                        Err(Obstacle::Broken(broken)) => return thread.break_off(program, *stmt, broken),
+                    }
+                }
                 Instruction::Repeat { register, from, to, end } => {
                     thread.registers[register.0 as usize] = i128::from(*from);
                     if from >= to {
@@ -194,12 +249,14 @@ impl Cursor {
     pub fn answer(&mut self, host: HostId, reply: &Result<Reply, Failure>) {
         let thread = &mut self.threads[host];
         match (std::mem::replace(&mut thread.expects, Expects::Nothing), reply) {
-            (Expects::Placement(buffer), Ok(Reply::Allocated(decision))) => {
-                self.buffers[buffer.index()] = Bound::Placed(decision.placement());
+            (Expects::Placement(buffer, managed), Ok(Reply::Allocated(decision))) => {
+                self.buffers[buffer.index()] = Bound::Held(Held::placed(decision, managed));
             }
-            (Expects::Placement(buffer), Err(_)) => self.buffers[buffer.index()] = Bound::Absent,
+            (Expects::Placement(buffer, _), Err(_)) => self.buffers[buffer.index()] = Bound::Absent,
             (Expects::Freed(buffer), Ok(Reply::Freed(ticket))) => {
-                if let Bound::Placed(placement) = &mut self.buffers[buffer.index()] {
+                if let Bound::Held(Held { placement: Some(placement), .. }) =
+                    &mut self.buffers[buffer.index()]
+                {
                     placement.freed = placement.freed.or(*ticket);
                 }
             }
@@ -225,7 +282,7 @@ impl Thread {
     fn call(&mut self, action: &Action, buffers: &[Bound]) -> Result<Call, Obstacle> {
         Ok(match action {
             Action::Alloc { stream, pool, size, buffer } => {
-                self.expects = Expects::Placement(self.chosen(buffer)?);
+                self.expects = Expects::Placement(self.chosen(buffer)?, false);
                 Call::Alloc { stream: self.chosen(stream)?, pool: *pool, size: Bytes(self.natural(size)?) }
             }
             Action::Free { stream, buffer } => {
@@ -234,10 +291,24 @@ impl Thread {
                 self.expects = Expects::Freed(name);
                 Call::Free { stream: self.chosen(stream)?, alloc }
             }
+            Action::Malloc { device, size, managed, buffer } => {
+                self.expects = Expects::Placement(self.chosen(buffer)?, *managed);
+                Call::Malloc { device: *device, size: Bytes(self.natural(size)?), managed: *managed }
+            }
+            Action::PlainFree(buffer) => Call::PlainFree { alloc: self.present(buffer, buffers)?.1.alloc },
             Action::Launch { stream, kernel, takes, uses } => {
-                let uses = self.uses(uses, buffers)?;
+                let uses = self.uses(uses, By::Device, buffers)?;
                 Call::Launch { stream: self.chosen(stream)?, kernel: *kernel, takes: *takes, uses }
             }
+            Action::Copy { stream, blocking, takes, to, from } => {
+                let (to, from) = self.sides(to, from, buffers)?;
+                Call::Copy { stream: self.chosen(stream)?, blocking: *blocking, takes: *takes, to, from }
+            }
+            Action::Memset { stream, blocking, takes, at } => {
+                let at = self.touch(at, Access::Write, By::Device, buffers)?;
+                Call::Memset { stream: self.chosen(stream)?, blocking: *blocking, takes: *takes, at }
+            }
+            Action::Touch { at, access } => Call::Touch(self.touch(at, *access, By::Host, buffers)?),
             Action::Record { stream, event } => {
                 Call::Record { stream: self.chosen(stream)?, event: self.chosen(event)? }
             }
@@ -252,19 +323,14 @@ impl Thread {
             Action::Set { pool, attribute, value } => {
                 Call::Set { pool: *pool, attribute: *attribute, value: self.natural(value)? }
             }
-            Action::Read { pool, figure, register } => {
-                self.expects = Expects::Value(*register);
-                Call::Read { pool: *pool, figure: *figure }
-            }
-            Action::Peek { pool, figure, register } => {
-                self.expects = Expects::Value(*register);
-                Call::Peek { pool: *pool, figure: *figure }
-            }
-            Action::HostFunction { stream, takes, gives } => {
-                Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives }
+            Action::Read { reading, register } => self.reads(*register, Call::Read(*reading)),
+            Action::Peek { reading, register } => self.reads(*register, Call::Peek(*reading)),
+            Action::HostFunction { stream, uses, takes, gives } => {
+                let uses = self.uses(uses, By::Host, buffers)?;
+                Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives, uses }
             }
             Action::Collective { stream, collective, uses } => {
-                let uses = self.uses(uses, buffers)?;
+                let uses = self.uses(uses, By::Device, buffers)?;
                 Call::Collective { stream: self.chosen(stream)?, collective: *collective, uses }
             }
             Action::Signal(signal) => Call::Signal(*signal),
@@ -276,9 +342,7 @@ impl Thread {
                 Call::Expect { expect: *expect, operands: Operands::Values { left, right } }
             }
             Action::Relate { expect, subject, object } => {
-                let [subject, object] = [subject, object].map(|buffer| self.placement(buffer, buffers));
-                let operands = Operands::Placements { subject: subject?, object: object? };
-                Call::Expect { expect: *expect, operands }
+                Call::Expect { expect: *expect, operands: self.placements(subject, object, buffers)? }
             }
             Action::Snapshot(snapshot) => Call::Snapshot(*snapshot),
         })
@@ -286,18 +350,60 @@ impl Thread {
 
     fn uses(
         &self,
-        uses: &[(Chosen<BufferId>, Access)],
+        uses: &[(Place, Access)],
+        by: By,
         buffers: &[Bound],
     ) -> Result<SmallVec<[Use; 3]>, Obstacle> {
-        let uses = uses.iter().map(|(buffer, access)| {
-            let (_, placement) = self.present(buffer, buffers)?;
-            Ok(Use { alloc: placement.alloc, access: *access })
-        });
-        uses.collect()
+        uses.iter().map(|(place, access)| self.touch(place, *access, by, buffers)).collect()
+    }
+
+    /// A call whose answer goes into a register.
+    fn reads(&mut self, register: Register, call: Call) -> Call {
+        self.expects = Expects::Value(register);
+        call
+    }
+
+    /// The two sides of a copy.
+    fn sides(&self, to: &Place, from: &Place, buffers: &[Bound]) -> Result<(Use, Use), Obstacle> {
+        let to = self.touch(to, Access::Write, By::Copy, buffers)?;
+        let from = self.touch(from, Access::Read, By::Copy, buffers)?;
+        copied(&to, &from)?;
+        Ok((to, from))
+    }
+
+    fn touch(&self, place: &Place, access: Access, by: By, buffers: &[Bound]) -> Result<Use, Obstacle> {
+        let (_, held) = self.held(&place.buffer, buffers)?;
+        Ok(held.touch(self.part(place)?, access, by)?)
+    }
+
+    fn part(&self, place: &Place) -> Result<Option<(u64, u64)>, Broken> {
+        let Some((from, to)) = &place.part else { return Ok(None) };
+        Ok(Some((self.natural(from)?, self.natural(to)?)))
+    }
+
+    fn view(&self, name: &Chosen<BufferId>, of: &Place, buffers: &mut [Bound]) -> Result<(), Obstacle> {
+        let name = self.chosen(name)?;
+        let part = self.part(of)?;
+        let view = self.held(&of.buffer, buffers).and_then(|(_, held)| Ok(held.view(part)?));
+        buffers[name.index()] = match &view {
+            Ok(view) => Bound::Held(view.clone()),
+            Err(_) => Bound::Absent,
+        };
+        view.map(drop)
     }
 
     fn target(&self, target: &SyncTarget) -> Result<Target, Broken> {
         target.resolve(|stream| self.chosen(stream), |event| self.chosen(event))
+    }
+
+    fn placements(
+        &self,
+        subject: &Chosen<BufferId>,
+        object: &Chosen<BufferId>,
+        buffers: &[Bound],
+    ) -> Result<Operands, Broken> {
+        let [subject, object] = [subject, object].map(|buffer| self.placement(buffer, buffers));
+        Ok(Operands::Placements { subject: subject?, object: object? })
     }
 
     fn placement(
@@ -306,7 +412,7 @@ impl Thread {
         buffers: &[Bound],
     ) -> Result<Option<Box<Placement>>, Broken> {
         Ok(match &buffers[self.chosen(buffer)?.index()] {
-            Bound::Placed(placement) => Some(Box::new(placement.clone())),
+            Bound::Held(held) => held.placement.clone().map(Box::new),
             Bound::Absent | Bound::Never => None,
         })
     }
@@ -316,9 +422,18 @@ impl Thread {
         buffer: &Chosen<BufferId>,
         buffers: &'b [Bound],
     ) -> Result<(BufferId, &'b Placement), Obstacle> {
+        let (name, held) = self.held(buffer, buffers)?;
+        held.placement.as_ref().map(|placement| (name, placement)).ok_or(Obstacle::Absent(name))
+    }
+
+    fn held<'b>(
+        &self,
+        buffer: &Chosen<BufferId>,
+        buffers: &'b [Bound],
+    ) -> Result<(BufferId, &'b Held), Obstacle> {
         let name = self.chosen(buffer)?;
         match &buffers[name.index()] {
-            Bound::Placed(placement) => Ok((name, placement)),
+            Bound::Held(held) => Ok((name, held)),
             Bound::Absent => Err(Obstacle::Absent(name)),
             Bound::Never => Err(Obstacle::Broken(Broken::NotAllocated)),
         }

@@ -237,7 +237,7 @@ impl Checker<'_> {
     }
 
     /// The number of elements; `Some(None)` for a name without brackets, `None` for a mistake.
-    fn array(&mut self, declared: &ast::Declared, before: u64, most: u64) -> Option<Option<u64>> {
+    pub(super) fn array(&mut self, declared: &ast::Declared, before: u64, most: u64) -> Option<Option<u64>> {
         let Some(expression) = &declared.count else { return Some(None) };
         let count = self.constant_count(expression)?;
         if count == 0 {
@@ -279,12 +279,7 @@ impl Checker<'_> {
                 self.tell(diagnostic.also(first, "the first one"));
             }
         }
-        let access = |parameter: &ast::Parameter| match parameter.access {
-            ast::Access::Read => Access::Read,
-            ast::Access::Write => Access::Write,
-            ast::Access::ReadWrite => Access::ReadWrite,
-        };
-        parameters.iter().map(access).collect()
+        parameters.iter().map(|parameter| access(parameter.access)).collect()
     }
 
     pub(super) fn law(&mut self, law: &ast::Law) -> Option<Law> {
@@ -368,4 +363,13 @@ fn element_names(declared: &ast::Declared, count: Option<u64>) -> impl Iterator<
         Some(_) => format!("{name}[{index}]"),
         None => name.to_owned(),
     })
+}
+
+/// What is done with memory.
+pub(super) fn access(access: ast::Access) -> Access {
+    match access {
+        ast::Access::Read => Access::Read,
+        ast::Access::Write => Access::Write,
+        ast::Access::ReadWrite => Access::ReadWrite,
+    }
 }

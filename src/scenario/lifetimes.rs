@@ -4,7 +4,9 @@
 //! finds what the second found; any other loop is walked in full.
 
 use super::check::Checker;
-use super::{Action, Chosen, Formula, Instruction, Outcome, codes};
+use super::extents::{self, Extents, Wrong};
+use super::held::{By, Kind};
+use super::{Action, Chosen, Formula, Instruction, Outcome, Place, codes};
 use crate::base::{BufferId, Diagnostic, Span, StmtId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +27,7 @@ enum Mistake {
     NotAllocated,
     StillLive(StmtId),
     OtherThread(StmtId),
+    Place(Wrong),
 }
 
 /// Checks the whole code; `bases` has the first id of each name.
@@ -58,6 +61,15 @@ fn explain(checker: &Checker<'_>, stmt: StmtId, at: Span, mistake: Mistake, buff
             };
             diagnostic.help("free it first, use another name, or an array such as `x[i]`")
         }
+        Mistake::Place(wrong) => {
+            let diagnostic = extents::explain(name, at, wrong);
+            match wrong {
+                Wrong::Sizes { .. } | Wrong::Overlap => {
+                    diagnostic.also(checker.mention(stmt, 1), "read here")
+                }
+                Wrong::Outside { .. } | Wrong::OutOfReach(_) => diagnostic,
+            }
+        }
         Mistake::OtherThread(first) => {
             let message = format!("two threads allocate `{name}`");
             let label = "which one does the name stand for?";
@@ -77,6 +89,7 @@ struct Walk<'c> {
     choosing: BTreeSet<usize>,
     registers: Vec<i128>,
     lives: Vec<Life>,
+    extents: Extents,
     uncertain: Vec<bool>,
     /// The threads around, from the outermost. A thread is walked where it starts.
     threads: Vec<usize>,
@@ -90,6 +103,11 @@ struct Walk<'c> {
 impl<'c> Walk<'c> {
     fn new(checker: &'c Checker<'_>, bases: &[usize]) -> Self {
         let count = checker.names.buffers.len();
+        let mut lives = vec![Life::Never; count];
+        for (buffer, base) in checker.buffers.iter().zip(bases).filter(|(buffer, _)| buffer.host.is_some()) {
+            // It is there from the start.
+            lives.iter_mut().skip(*base).take(buffer.last as usize + 1).for_each(|life| *life = Life::Gone);
+        }
         let mut uncertain = vec![false; count];
         for (at, _) in checker.buffers.iter().enumerate().filter(|(_, buffer)| buffer.uncertain) {
             let end = bases.get(at + 1).copied().unwrap_or(count);
@@ -100,7 +118,8 @@ impl<'c> Walk<'c> {
             outcomes: Box::new(|stmt| checker.statements[stmt].outcome),
             choosing: checker.choosing.iter().copied().collect(),
             registers: vec![0; checker.registers as usize],
-            lives: vec![Life::Never; count],
+            lives,
+            extents: Extents::new(checker, bases),
             uncertain,
             threads: vec![0],
             owners: vec![None; count],
@@ -115,6 +134,7 @@ impl<'c> Walk<'c> {
             at += 1;
             match instruction {
                 Instruction::Call { stmt, action } => self.call(*stmt, action),
+                Instruction::View { stmt, name, of } => self.view(*stmt, name, of),
                 Instruction::Let { register, value, .. } => {
                     // A value that depends on the run chooses no buffer, so that any stand-in will do.
                     self.registers[register.0 as usize] = self.evaluate(value).unwrap_or(0);
@@ -168,8 +188,11 @@ impl<'c> Walk<'c> {
 
     fn call(&mut self, stmt: StmtId, action: &Action) {
         match action {
-            Action::Alloc { buffer, .. } => self.alloc(stmt, buffer),
-            Action::Free { buffer, .. } => {
+            Action::Alloc { buffer, size, .. } => self.alloc(stmt, buffer, size, Kind::Device),
+            Action::Malloc { buffer, size, managed, .. } => {
+                self.alloc(stmt, buffer, size, if *managed { Kind::Managed } else { Kind::Device });
+            }
+            Action::Free { buffer, .. } | Action::PlainFree(buffer) => {
                 if let Some(buffer) = self.used(stmt, 0, buffer)
                     && !matches!((self.outcomes)(stmt), Outcome::Fails(_))
                 {
@@ -177,9 +200,28 @@ impl<'c> Walk<'c> {
                 }
             }
             Action::Launch { uses, .. } | Action::Collective { uses, .. } => {
-                for (nth, (buffer, _)) in uses.iter().enumerate() {
-                    self.used(stmt, nth, buffer);
+                for (nth, (place, _)) in uses.iter().enumerate() {
+                    self.touched(stmt, nth, place, By::Device);
                 }
+            }
+            Action::HostFunction { uses, .. } => {
+                for (nth, (place, _)) in uses.iter().enumerate() {
+                    self.touched(stmt, nth, place, By::Host);
+                }
+            }
+            Action::Copy { to, from, .. } => {
+                let sides = [(0, to), (1, from)].map(|(nth, place)| self.touched(stmt, nth, place, By::Copy));
+                if let [Some(left), Some(right)] = sides
+                    && let Some(wrong) = self.extents.copied((left, to), (right, from))
+                {
+                    self.mistake(stmt, 0, Mistake::Place(wrong), left);
+                }
+            }
+            Action::Memset { at, .. } => {
+                self.touched(stmt, 0, at, By::Device);
+            }
+            Action::Touch { at, .. } => {
+                self.touched(stmt, 0, at, By::Host);
             }
             Action::Relate { subject, object, .. } => {
                 self.used(stmt, 0, subject);
@@ -189,8 +231,9 @@ impl<'c> Walk<'c> {
         }
     }
 
-    fn alloc(&mut self, stmt: StmtId, buffer: &Chosen<BufferId>) {
+    fn alloc(&mut self, stmt: StmtId, buffer: &Chosen<BufferId>, size: &Formula, kind: Kind) {
         let Some(buffer) = self.chosen(buffer) else { return };
+        self.extents.allocated(buffer, size, kind);
         self.names(buffer);
         let thread = self.thread();
         let (owner, first) = *self.owners[buffer.index()].get_or_insert((thread, stmt));
@@ -204,6 +247,25 @@ impl<'c> Walk<'c> {
             Outcome::Succeeds => Life::Live(stmt),
             Outcome::Fails(_) | Outcome::MayFail(_) => Life::Gone,
         };
+    }
+
+    /// A view may be given again at any time: nothing is lost by it.
+    fn view(&mut self, stmt: StmtId, name: &Chosen<BufferId>, of: &Place) {
+        let (name, whole) = (self.chosen(name), self.used(stmt, 1, &of.buffer));
+        let Some((name, whole)) = name.zip(whole) else { return };
+        self.names(name);
+        self.lives[name.index()] = Life::Gone;
+        if let Some(wrong) = self.extents.viewed(name, whole, of) {
+            self.mistake(stmt, 1, Mistake::Place(wrong), whole);
+        }
+    }
+
+    fn touched(&mut self, stmt: StmtId, nth: usize, place: &Place, by: By) -> Option<BufferId> {
+        let buffer = self.used(stmt, nth, &place.buffer)?;
+        if let Some(wrong) = self.extents.touched(buffer, place, by) {
+            self.mistake(stmt, nth, Mistake::Place(wrong), buffer);
+        }
+        Some(buffer)
     }
 
     fn used(&mut self, stmt: StmtId, nth: usize, buffer: &Chosen<BufferId>) -> Option<BufferId> {

@@ -8,8 +8,12 @@ mod codes;
 mod compute;
 mod cursor;
 mod declare;
+mod extents;
+mod held;
 mod lifetimes;
+mod memory;
 mod names;
+mod places;
 mod program;
 #[cfg(test)]
 mod tests;
@@ -20,7 +24,7 @@ pub use check::{NAMES_MAX, RUN_STATEMENTS_MAX, check};
 pub use codes::TABLE as CODES;
 pub use cursor::{Broken, Cursor, Step};
 pub use program::{
-    Action, Chosen, Demand, Expect, Formula, Instruction, Moment, Names, Operator, Outcome, Program,
-    Register, SnapshotLine, Statement, SyncTarget, Unit,
+    Action, Chosen, Demand, Expect, Formula, HostBuffer, Instruction, Moment, Names, Operator, Outcome,
+    Place, Program, Register, SnapshotLine, Statement, SyncTarget, Unit,
 };
 use value::Value;

@@ -22,6 +22,8 @@ pub(super) enum Kind {
     Signal,
     Value,
     Buffer,
+    View,
+    HostBuffer,
     Label,
     CallLabel,
     Thread,
@@ -40,6 +42,8 @@ impl Kind {
             Kind::Signal => "a signal",
             Kind::Value => "a value",
             Kind::Buffer => "a buffer",
+            Kind::View => "a view",
+            Kind::HostBuffer => "a buffer of the host",
             Kind::Label => "a label of an operation",
             Kind::CallLabel => "a label of a host call",
             Kind::Thread => "a thread",
@@ -158,16 +162,23 @@ impl NameTable {
             Statement::Events(names) => {
                 names.iter().for_each(|declared| self.declares(Kind::Event, &declared.name));
             }
+            Statement::HostBuffers(declared) => {
+                declared.names.iter().for_each(|one| self.declares(Kind::HostBuffer, &one.name));
+            }
+            Statement::View(view) => self.declares(Kind::View, &view.name.segments[0].name),
             Statement::Kernel(kernel) => self.declares(Kind::Kernel, &kernel.name),
             Statement::Collective(collective) => self.declares(Kind::Collective, &collective.name),
             Statement::Let(value) => self.declares(Kind::Value, &value.name),
             Statement::Repeat(repeat) => self.survey(&repeat.body.items, text),
+            Statement::Errand(errand) => self.declares(Kind::Thread, &errand.name),
             Statement::Thread(thread) => {
                 self.declares(Kind::Thread, &thread.name.name);
                 self.survey(&thread.body.items, text);
             }
             Statement::Call(call) => {
-                if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. } = &call.kind {
+                if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. }
+                | CallKind::Malloc(ast::Malloc { buffer, .. }) = &call.kind
+                {
                     self.declares(Kind::Buffer, &buffer.segments[0].name);
                 }
             }
@@ -190,22 +201,27 @@ impl NameTable {
 
     /// Names that a line may have declared, had it been right: those after a declaring word, before `=`, after `until`.
     fn survey_broken(&mut self, line: &str) {
-        const DECLARING: [&str; 12] = [
+        const DECLARING: [&str; 15] = [
             "device",
             "pool",
             "stream",
             "event",
+            "host_buffer",
+            "view",
             "kernel",
             "collective",
             "let",
             "repeat",
             "thread",
+            "async",
             "signal",
             "await",
             "barrier",
         ];
-        const OTHER: [&str; 9] =
-            ["scenario", "sync", "sleep", "trim", "set", "reset", "join", "expect", "snapshot"];
+        const OTHER: [&str; 14] = [
+            "scenario", "sync", "sleep", "trim", "set", "reset", "join", "free", "copy", "memset", "read",
+            "write", "expect", "snapshot",
+        ];
         self.has_broken_lines = true;
         let words: Vec<&str> = line
             .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')

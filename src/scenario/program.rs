@@ -3,10 +3,10 @@
 //! Everything in it is known to be valid: names exist, units fit, indices are in range, limits are kept.
 
 use crate::base::{
-    BarrierId, BufferId, CollectiveId, EventId, ExpectId, HostId, IndexVec, KernelId, PoolId, SignalId,
-    SnapshotId, Span, StmtId, StreamId,
+    BarrierId, BufferId, Bytes, CollectiveId, DeviceId, EventId, ExpectId, HostBufferId, HostId, IndexVec,
+    KernelId, PoolId, SignalId, SnapshotId, Span, StmtId, StreamId,
 };
-use crate::trace::{Access, Attribute, Comparison, Failure, Figure, Policy, Setup, Takes, Target};
+use crate::trace::{Access, Attribute, Comparison, Failure, Law, Policy, Reading, Setup, Takes, Target};
 
 /// A checked scenario.
 #[derive(Clone, Debug)]
@@ -27,17 +27,30 @@ pub struct Program {
     pub registers: usize,
     /// The source statements.
     pub statements: IndexVec<StmtId, Statement>,
+    /// The buffers of the host.
+    pub host_buffers: IndexVec<HostBufferId, HostBuffer>,
     /// The `expect` lines.
     pub expects: IndexVec<ExpectId, Expect>,
     /// The `snapshot` lines, with their names; empty for a nameless one.
     pub snapshots: IndexVec<SnapshotId, SnapshotLine>,
 }
 
+/// A buffer of the host, which is there all the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostBuffer {
+    /// Its name.
+    pub name: BufferId,
+    /// Its size.
+    pub size: Bytes,
+    /// Whether it is page-locked.
+    pub pinned: bool,
+}
+
 /// What the ids are called in the text.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// Devices.
-    pub devices: IndexVec<crate::base::DeviceId, String>,
+    pub devices: IndexVec<DeviceId, String>,
     /// Pools: `scratch`, `gpu0.default_pool`.
     pub pools: IndexVec<PoolId, String>,
     /// Streams: `producer`, `worker[2]`, `legacy`.
@@ -104,6 +117,15 @@ pub enum Instruction {
         /// Its value.
         value: Formula,
     },
+    /// `view a = slab[0..1MiB]`: the name stands for this place from now on.
+    View {
+        /// The statement.
+        stmt: StmtId,
+        /// The name.
+        name: Chosen<BufferId>,
+        /// The place, as it is now.
+        of: Place,
+    },
     /// Enters a loop: the register takes `from`; where that is not below `to`, go on after `end`.
     Repeat {
         /// The loop variable.
@@ -165,6 +187,50 @@ pub enum Action {
         /// The name.
         buffer: Chosen<BufferId>,
     },
+    /// `x = malloc SIZE managed on D`
+    Malloc {
+        /// The device.
+        device: DeviceId,
+        /// The size.
+        size: Formula,
+        /// Whether it is managed.
+        managed: bool,
+        /// The name that it gets.
+        buffer: Chosen<BufferId>,
+    },
+    /// `free x`
+    PlainFree(Chosen<BufferId>),
+    /// `S: copy D from X`, `copy D from X`
+    Copy {
+        /// The stream.
+        stream: Chosen<StreamId>,
+        /// Whether it is the host's own call.
+        blocking: bool,
+        /// How long it runs.
+        takes: Law,
+        /// What it writes.
+        to: Place,
+        /// What it reads.
+        from: Place,
+    },
+    /// `S: memset X`, `memset X`
+    Memset {
+        /// The stream.
+        stream: Chosen<StreamId>,
+        /// Whether it is the host's own call.
+        blocking: bool,
+        /// How long it runs.
+        takes: Law,
+        /// What it writes.
+        at: Place,
+    },
+    /// `read X`, `write X`
+    Touch {
+        /// What the host touches.
+        at: Place,
+        /// How.
+        access: Access,
+    },
     /// `S: K(x, y)`
     Launch {
         /// The stream.
@@ -174,7 +240,7 @@ pub enum Action {
         /// Its duration.
         takes: Takes,
         /// Its arguments.
-        uses: Vec<(Chosen<BufferId>, Access)>,
+        uses: Vec<(Place, Access)>,
     },
     /// `S: record E`
     Record {
@@ -216,19 +282,15 @@ pub enum Action {
     },
     /// Reads a figure into a register; part of an `expect`.
     Peek {
-        /// The pool.
-        pool: PoolId,
         /// The figure.
-        figure: Figure,
+        reading: Reading,
         /// Where it goes.
         register: Register,
     },
     /// Reads a figure into a register; part of a `let`.
     Read {
-        /// The pool.
-        pool: PoolId,
         /// The figure.
-        figure: Figure,
+        reading: Reading,
         /// Where it goes.
         register: Register,
     },
@@ -236,6 +298,8 @@ pub enum Action {
     HostFunction {
         /// The stream.
         stream: Chosen<StreamId>,
+        /// What it touches.
+        uses: Vec<(Place, Access)>,
         /// Its duration.
         takes: Takes,
         /// The signal that it gives.
@@ -248,7 +312,7 @@ pub enum Action {
         /// The collective.
         collective: CollectiveId,
         /// Its arguments.
-        uses: Vec<(Chosen<BufferId>, Access)>,
+        uses: Vec<(Place, Access)>,
     },
     /// `signal G`
     Signal(SignalId),
@@ -284,11 +348,20 @@ pub enum Action {
 #[derive(Clone, Debug)]
 pub enum SyncTarget {
     /// A device.
-    Device(crate::base::DeviceId),
+    Device(DeviceId),
     /// A stream.
     Stream(Chosen<StreamId>),
     /// An event.
     Event(Chosen<EventId>),
+}
+
+/// `x`, `x[0..4KiB]`: bytes that a statement touches.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The buffer or the view.
+    pub buffer: Chosen<BufferId>,
+    /// The first byte of the part and the byte after its last one; without them all of it.
+    pub part: Option<(Formula, Formula)>,
 }
 
 /// One of a row of ids that follow each other: `worker[i]`. Without an index there is just the base.
@@ -424,14 +497,38 @@ impl SyncTarget {
     }
 }
 
-impl Action {
+impl Instruction {
     /// Visits each buffer that it names.
     pub(super) fn for_each_buffer(&mut self, mut visit: impl FnMut(&mut Chosen<BufferId>)) {
         match self {
-            Action::Alloc { buffer, .. } | Action::Free { buffer, .. } => visit(buffer),
-            Action::Launch { uses, .. } | Action::Collective { uses, .. } => {
-                uses.iter_mut().for_each(|(buffer, _)| visit(buffer))
+            Instruction::Call { action, .. } => action.for_each_buffer(visit),
+            Instruction::View { name, of, .. } => {
+                visit(name);
+                visit(&mut of.buffer);
             }
+            _ => {}
+        }
+    }
+}
+
+impl Action {
+    /// Visits each buffer that it names.
+    fn for_each_buffer(&mut self, mut visit: impl FnMut(&mut Chosen<BufferId>)) {
+        match self {
+            Action::Alloc { buffer, .. }
+            | Action::Free { buffer, .. }
+            | Action::Malloc { buffer, .. }
+            | Action::PlainFree(buffer) => visit(buffer),
+            Action::Launch { uses, .. }
+            | Action::Collective { uses, .. }
+            | Action::HostFunction { uses, .. } => {
+                uses.iter_mut().for_each(|(place, _)| visit(&mut place.buffer));
+            }
+            Action::Copy { to, from, .. } => {
+                visit(&mut to.buffer);
+                visit(&mut from.buffer);
+            }
+            Action::Memset { at, .. } | Action::Touch { at, .. } => visit(&mut at.buffer),
             Action::Relate { subject, object, .. } => {
                 visit(subject);
                 visit(object);

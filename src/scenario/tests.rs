@@ -103,6 +103,11 @@ fn valid_lines() {
         "a: x = alloc 1B\na: k(x) until go\nsignal go\na: k(x) takes 3us\na: k(x) takes uniform(1us, 3us)",
         "legacy: x = alloc 1B\ngpu0.per_thread: k(x)\nsync legacy\nsync gpu0\nsync device\nsync e",
         "a: x = alloc 1B\na: y = alloc 1B\nexpect y not at x\nexpect y waits for free x\nexpect y via growth",
+        "x = malloc 1KiB\na: k(x)\nfree x\nx = malloc 1MiB managed on gpu0\na: free x\nexpect gpu0.free == gpu0.memory",
+        "a: x = alloc 1KiB\na: k(x[0..512B])\nview v = x[512B..1KiB]\nview v = x\na: two(v, v[1B..2B])\na: free x",
+        "host_buffer h, g[2] 1KiB pinned\nx = malloc 1KiB\ncopy h from x\na: copy x from g[1] takes 1us..2us as c\nread h[0..1B]\nwrite g[0]\na: k(h)",
+        "host_buffer h 1KiB pageable\ncopy h[0..512B] from h[512B..1KiB]",
+        "repeat i in 0..3 {\n a: x = alloc (i + 1) * 1KiB\n a: memset x[0..2KiB]\n a: free x\n}",
         "sleep 1ms\nsleep 2 * 3us + 0\nsnapshot \"here\"\nsnapshot",
     ] {
         assert_eq!(check(&after_declarations(lines)), Vec::<String>::new(), "{lines}");
@@ -156,6 +161,52 @@ fn invalid_lines() {
     }
 }
 
+#[test]
+fn invalid_lines_about_memory() {
+    for (lines, expected) in [
+        ("x = malloc 1KiB on a", "7 wrong_kind: `a` is a stream, but a device is needed here"),
+        ("x = malloc 1KiB\nx = malloc 1KiB", "8 still_live: `x` gets a new allocation while it is live"),
+        ("expect gpu0.used == 0", "7 unknown_attribute: there is no figure of a device called `used`"),
+        ("a: x = alloc 1KiB\na: k(x[0..0])", "8 empty_part: this part has no bytes"),
+        ("a: x = alloc 1KiB\na: k(x[0..4])", "8 wrong_unit: a size is needed here, and this is a number"),
+        (
+            "a: x = alloc 1KiB\nview v = x[0..2KiB]",
+            "8 part_out_of_range: `x` has 1KiB, and this part ends at 2KiB",
+        ),
+        ("a: x = alloc 1KiB\nview v = x\nfree v", "9 wrong_kind: `v` is a view, but a buffer is needed here"),
+        (
+            "a: x = alloc 1KiB\nview v = x\na: v = alloc 1B",
+            "9 duplicate_name: `v` is already the name of a view",
+        ),
+        (
+            "a: k(v)\na: x = alloc 1KiB\nview v = x",
+            "7 used_before_allocation: `v` is used before it is allocated",
+        ),
+        (
+            "host_buffer h 1KiB pageable\na: k(h)",
+            "8 out_of_reach: `h` is pageable memory of the host, which a device cannot reach",
+        ),
+        (
+            "host_buffer h 1KiB pinned\na: h = alloc 1KiB",
+            "8 duplicate_name: `h` is already the name of a buffer of the host",
+        ),
+        (
+            "host_buffer h[2] 1KiB pinned\nread h[2]",
+            "8 index_out_of_range: the index can be 2, and `h` has 2 elements",
+        ),
+        (
+            "a: x = alloc 1KiB\nview v = x[0..512B]\na: copy x[256B..768B] from v",
+            "9 overlapping_copy: this copy writes bytes of `x` that it reads",
+        ),
+        (
+            "repeat i in 0..2 {\n host_buffer h 1KiB pinned\n}",
+            "8 misplaced_declaration: a declaration cannot stand in a block",
+        ),
+    ] {
+        assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");
+    }
+}
+
 /// A mistake is told where it is made, not again where the name is used.
 #[test]
 fn no_mistake_follows_from_another() {
@@ -177,6 +228,31 @@ fn no_mistake_follows_from_another() {
             "{lines} {:#?}",
             check(&after_declarations(lines))
         );
+    }
+}
+
+/// What the walk over the program cannot know, the cursor finds: with the same words, and it goes no further.
+#[test]
+fn a_run_breaks_off_at_a_place_that_is_wrong() {
+    for (lines, reason) in [
+        ("let n = p.used\na: memset x[n..n]", "the part 0B..0B has no bytes"),
+        (
+            "let n = p.used + 2KiB\na: memset x[0..n]",
+            "the part 0B..2KiB is not within the 1KiB of the buffer",
+        ),
+        ("let n = p.used\nview v = x[n..n + 2KiB]", "the part 0B..2KiB is not within the 1KiB of the buffer"),
+        ("let n = p.used + 1B\na: copy x[0..n] from x[8B..10B]", "2B are copied to 1B"),
+        ("let n = p.used\na: copy x[n..n + 8B] from x[4B..12B]", "this copy writes bytes that it reads"),
+        ("let n = p.used + 1KiB\na: y = alloc n\na: memset y[512B..1KiB]", ""),
+    ] {
+        let text = after_declarations(&format!("x = malloc 1KiB\n{lines}"));
+        let program = crate::load(&text, &Profile::default()).0.expect(lines);
+        let ending = crate::engine::run(&program, 0, crate::trace::Nothing);
+        let found = match ending.stop {
+            Some(crate::engine::Stop::Broken { reason, .. }) => reason,
+            _ => String::new(),
+        };
+        assert_eq!(found, reason, "{lines}");
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::check::{Block, Checker, Collective, Signal};
 use super::names::{Binding, Kind, Meaning, Row};
-use super::{Action, Chosen, Formula, Instruction, Outcome, codes};
-use crate::base::{BarrierId, BufferId, CollectiveId, Diagnostic, HostId, SignalId, Span, StmtId, StreamId};
+use super::{Action, Chosen, Formula, Instruction, Outcome, Place, Unit, codes};
+use crate::base::{BarrierId, CollectiveId, Diagnostic, HostId, SignalId, Span, StmtId, StreamId};
 use crate::syntax::ast::{self, Path};
 use crate::trace::{Access, CollectiveSetup, Law, Takes};
 
@@ -40,6 +40,35 @@ impl Checker<'_> {
         self.code.push(Instruction::Exit { stmt });
         self.code[start] = Instruction::Spawn { stmt, thread: chosen, end };
         self.leave();
+    }
+
+    /// A thread that touches memory of the host, which takes it some time.
+    pub(super) fn errand(&mut self, span: Span, errand: &ast::Errand) {
+        let stmt = self.begin(span, Outcome::Succeeds);
+        let touch = self.touch(&errand.at, errand.access);
+        let takes = errand.takes.as_ref().map(|takes| self.runtime_value(takes, Unit::Nanos));
+        let name = ast::Segment { name: errand.name.clone(), index: None };
+        let Some((row, _)) = self.new_threads(&name) else { return };
+        let (Some(touch), false) = (touch, matches!(takes, Some(None))) else { return };
+        let start = self.code.len();
+        let thread = Chosen { base: row.base, index: None };
+        self.code.push(Instruction::Spawn { stmt, thread: thread.clone(), end: 0 });
+        self.code.push(Instruction::Call { stmt, action: touch });
+        if let Some(Some(takes)) = takes {
+            self.code.push(Instruction::Call { stmt, action: Action::Sleep(takes) });
+        }
+        let end = self.code.len();
+        self.code.push(Instruction::Exit { stmt });
+        self.code[start] = Instruction::Spawn { stmt, thread, end };
+    }
+
+    /// `await` waits for a signal, or for the end of a thread.
+    pub(super) fn waited_for(&mut self, name: &ast::Name) -> Option<Action> {
+        if self.table.get(&name.text).is_some_and(|other| other.kind == Kind::Thread) {
+            let segment = ast::Segment { name: name.clone(), index: None };
+            return self.join(&Path { segments: vec![segment], span: name.span });
+        }
+        self.awaited(name).map(Action::Await)
     }
 
     /// The ids of a thread, or of an array of them: as many as its index can choose.
@@ -114,9 +143,13 @@ impl Checker<'_> {
         stmt: StmtId,
         path: &Path,
         stream: Option<Chosen<StreamId>>,
-        takes: Option<&ast::Takes>,
-        gives: Option<&ast::Name>,
+        function: &ast::HostFunction,
     ) -> Option<Action> {
+        let ast::HostFunction { uses, takes, gives } = function;
+        let uses: Vec<_> = uses
+            .iter()
+            .map(|used| self.place(&used.at).map(|at| (at, super::declare::access(used.access))))
+            .collect();
         let takes = match takes {
             Some(takes) => self.takes(takes),
             None => Some(Takes::For(Law::Constant(crate::base::Nanos::ZERO))),
@@ -126,7 +159,8 @@ impl Checker<'_> {
             None => Some(None),
         };
         self.statements[stmt].draws = self.draws_of(path, "host");
-        Some(Action::HostFunction { stream: stream?, takes: takes?, gives: gives? })
+        let uses = uses.into_iter().collect::<Option<_>>();
+        Some(Action::HostFunction { stream: stream?, uses: uses?, takes: takes?, gives: gives? })
     }
 
     pub(super) fn declare_collective(&mut self, declared: &ast::Collective) {
@@ -159,7 +193,7 @@ impl Checker<'_> {
         collective: CollectiveId,
         name: &ast::Name,
         stream: Chosen<StreamId>,
-        buffers: Vec<Chosen<BufferId>>,
+        buffers: Vec<Place>,
         parentheses: Span,
     ) -> Option<Action> {
         let Collective { parameters, place } = &self.collectives[collective.index()];

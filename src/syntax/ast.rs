@@ -2,6 +2,10 @@
 //!
 //! It knows words and shapes; what a name refers to, and whether it exists, is not its business.
 
+mod memory;
+
+pub use memory::*;
+
 use crate::base::{Bytes, Nanos, Span};
 
 /// A whole text.
@@ -90,12 +94,18 @@ pub enum Statement {
     Kernel(Kernel),
     /// `collective c(x: read_write) of 2 takes 50us`
     Collective(Collective),
+    /// `host_buffer h, g[2] 64MiB pinned`
+    HostBuffers(HostBuffers),
+    /// `view a = slab[0..1MiB]`
+    View(View),
     /// `let n = 4`
     Let(Let),
     /// `repeat i in 0..10 { .. }`
     Repeat(Repeat),
     /// `thread t { .. }`
     Thread(Thread),
+    /// `async r = host_write h takes 5us`
+    Errand(Errand),
     /// `variant off { .. }`
     Variant(Variant),
     /// A call.
@@ -305,6 +315,19 @@ pub struct Thread {
     pub body: Body,
 }
 
+/// A thread that reads or writes memory of the host, and ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Errand {
+    /// Its name.
+    pub name: Name,
+    /// What it touches.
+    pub at: Place,
+    /// How.
+    pub access: Access,
+    /// How long it takes.
+    pub takes: Option<Expression>,
+}
+
 /// The same program changed, with expectations of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
@@ -399,6 +422,21 @@ pub enum CallKind {
     Reset(Path),
     /// `signal go`
     Signal(Name),
+    /// `x = malloc 4KiB managed on gpu1`
+    Malloc(Malloc),
+    /// `free x`, by the host
+    Free(Path),
+    /// `copy h from x`, by the host
+    Copy(Copy),
+    /// `memset x`, by the host
+    Memset(Memset),
+    /// `read h`, `write h`
+    Touch {
+        /// What the host touches.
+        at: Place,
+        /// How.
+        access: Access,
+    },
     /// `await go`
     Await(Name),
     /// `join t`
@@ -431,23 +469,42 @@ pub enum Operation {
     /// `wait e`
     Wait(Path),
     /// `host takes 5us`, `host await go`, `host signal done`
-    Host {
-        /// How long the function runs, if it takes time.
-        takes: Option<Takes>,
-        /// The signal that it gives.
-        gives: Option<Name>,
-    },
+    Host(HostFunction),
+    /// `copy h from x`
+    Copy(Copy),
+    /// `memset x`
+    Memset(Memset),
     /// `fill(x, y)`
     Launch {
         /// The kernel, or the collective.
         kernel: Name,
-        /// The buffers.
-        arguments: Vec<Path>,
+        /// The buffers, or parts of them.
+        arguments: Vec<Place>,
         /// The place of the arguments, with their parentheses.
         parentheses: Span,
         /// A duration for this launch alone.
         takes: Option<Takes>,
     },
+}
+
+/// A function that the host runs in the order of a stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostFunction {
+    /// What it touches.
+    pub uses: Vec<Touched>,
+    /// How long it runs, if it takes time.
+    pub takes: Option<Takes>,
+    /// The signal that it gives.
+    pub gives: Option<Name>,
+}
+
+/// `h: read`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Touched {
+    /// The memory.
+    pub at: Place,
+    /// What is done with it.
+    pub access: Access,
 }
 
 /// The duration of one launch.

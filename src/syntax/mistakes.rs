@@ -8,18 +8,21 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 /// The words that begin a statement, in the order of the language reference.
-const STATEMENTS: [&str; 24] = [
+const STATEMENTS: [&str; 32] = [
     "scenario",
     "device",
     "pool",
     "stream",
     "event",
+    "host_buffer",
+    "view",
     "kernel",
     "collective",
     "let",
     "repeat",
     "thread",
     "variant",
+    "async",
     "sync",
     "query",
     "poll",
@@ -31,11 +34,16 @@ const STATEMENTS: [&str; 24] = [
     "await",
     "join",
     "barrier",
+    "free",
+    "copy",
+    "memset",
+    "read",
+    "write",
     "expect",
     "snapshot",
 ];
 /// The words of operations, which stand behind a stream.
-const OPERATIONS: [&str; 5] = ["alloc", "free", "record", "wait", "host"];
+const OPERATIONS: [&str; 7] = ["alloc", "free", "record", "wait", "copy", "memset", "host"];
 
 /// A part of a line.
 #[derive(Clone, Copy)]
@@ -69,7 +77,7 @@ pub(super) fn explain(line: &str, start: u32, error: &Error<Rule>, outline: Outl
             codes::UNEXPECTED,
             format!("`{}` is no operation", word.text),
             word.span,
-            "expected `NAME = alloc ..`, `free`, `record`, `wait`, `host` or a call such as `fill(x)`",
+            "expected `NAME = alloc ..`, `free`, `record`, `wait`, `copy`, `memset`, `host` or a call such as `fill(x)`",
         );
         return meant(diagnostic, word, OPERATIONS);
     }
@@ -180,7 +188,7 @@ fn describe(rule: Rule) -> Option<String> {
     }
     let words = match rule {
         Rule::EOI => "the end of the line",
-        Rule::name | Rule::word | Rule::segment | Rule::path | Rule::declared => "a name",
+        Rule::name | Rule::word | Rule::segment | Rule::path | Rule::place | Rule::declared => "a name",
         Rule::quoted => "a text in quotes",
         Rule::setting => "a setting such as `memory = 80GiB`",
         Rule::list => "a list such as `[follow_event, internal]`",
@@ -201,7 +209,8 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::close => "`}`",
         Rule::left => "`(`",
         Rule::right => "`)`",
-        Rule::left_bracket => "`[`",
+        Rule::host_kind => "`pinned`, `pageable`",
+        Rule::part | Rule::left_bracket => "`[`",
         Rule::right_bracket => "`]`",
         Rule::comma => "`,`",
         Rule::colon => "`:`",

@@ -3,6 +3,8 @@
 //! It owns spaces, indentation and blank lines, and loses no word and no comment. It knows nothing about CUDA: a statement
 //! is words and signs to it. Names, numbers and parentheses stay as they were written.
 
+mod memory;
+
 use super::ast::*;
 use super::{FILE_BYTES_MAX, LINE_BYTES_MAX, parse};
 use crate::base::Diagnostic;
@@ -202,6 +204,12 @@ impl Display for Statement {
                 write!(f, " of {parts} takes {takes}")
             }
             Statement::Thread(Thread { name, .. }) => write!(f, "thread {name} {{"),
+            Statement::HostBuffers(declared) => declared.fmt(f),
+            Statement::View(View { name, of }) => write!(f, "view {name} = {of}"),
+            Statement::Errand(Errand { name, at, access, takes }) => {
+                let word = if *access == Access::Read { "host_read" } else { "host_write" };
+                write!(f, "async {name} = {word} {at}{}", After(" takes ", takes))
+            }
             Statement::Variant(Variant { name, .. }) => write!(f, "variant {name} {{"),
             Statement::Let(Let { name, value }) => write!(f, "let {name} = {value}"),
             Statement::Repeat(Repeat { variable, from, to, .. }) => {
@@ -268,12 +276,23 @@ impl Display for StreamKind {
 
 impl Display for Parameter {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let access = match self.access {
+        write!(f, "{}: {}", self.name, self.access)
+    }
+}
+
+impl Display for Touched {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.at, self.access)
+    }
+}
+
+impl Display for Access {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Access::Read => "read",
             Access::Write => "write",
             Access::ReadWrite => "read_write",
-        };
-        write!(f, "{}: {access}", self.name)
+        })
     }
 }
 
@@ -314,6 +333,12 @@ impl Display for CallKind {
             CallKind::Set { attribute, value } => write!(f, "set {attribute} = {value}"),
             CallKind::Reset(attribute) => write!(f, "reset {attribute}"),
             CallKind::Signal(signal) => write!(f, "signal {signal}"),
+            CallKind::Malloc(malloc) => malloc.fmt(f),
+            CallKind::Free(buffer) => write!(f, "free {buffer}"),
+            CallKind::Copy(copy) => copy.fmt(f),
+            CallKind::Memset(memset) => memset.fmt(f),
+            CallKind::Touch { at, access: Access::Read } => write!(f, "read {at}"),
+            CallKind::Touch { at, .. } => write!(f, "write {at}"),
             CallKind::Await(signal) => write!(f, "await {signal}"),
             CallKind::Join(thread) => write!(f, "join {thread}"),
             CallKind::Barrier { name, of } => write!(f, "barrier {name} of {of}"),
@@ -330,8 +355,11 @@ impl Display for Operation {
             Operation::Free(buffer) => write!(f, "free {buffer}"),
             Operation::Record(event) => write!(f, "record {event}"),
             Operation::Wait(event) => write!(f, "wait {event}"),
-            Operation::Host { takes, gives } => {
+            Operation::Host(HostFunction { uses, takes, gives }) => {
                 f.write_str("host")?;
+                if !uses.is_empty() {
+                    write!(f, "({})", Commas(uses))?;
+                }
                 match takes {
                     Some(Takes::Until(signal)) => write!(f, " await {signal}")?,
                     Some(takes) => write!(f, " {takes}")?,
@@ -339,6 +367,8 @@ impl Display for Operation {
                 }
                 After(" signal ", gives).fmt(f)
             }
+            Operation::Copy(copy) => copy.fmt(f),
+            Operation::Memset(memset) => memset.fmt(f),
             Operation::Launch { kernel, arguments, takes, .. } => {
                 write!(f, "{kernel}({}){}", Commas(arguments), After(" ", takes))
             }

@@ -20,12 +20,12 @@ fn mistakes_say_what_was_expected() {
         ("a: x = aloc 1B", "1 unexpected: `aloc` is not expected here; expected `alloc`"),
         (
             "a: fre x",
-            "1 unexpected: `fre` is no operation; expected `NAME = alloc ..`, `free`, `record`, `wait`, `host` or a call such as `fill(x)`",
+            "1 unexpected: `fre` is no operation; expected `NAME = alloc ..`, `free`, `record`, `wait`, `copy`, `memset`, `host` or a call such as `fill(x)`",
         ),
         ("a: x = alloc", "1 unexpected: the line ends too early; expected a value"),
         ("a: x = alloc from p", "1 unexpected: `from` is not expected here; expected a value"),
         ("a free x", "1 unexpected: a colon is missing after `a`; expected `:`"),
-        ("free x", "1 unexpected: an operation stands behind a stream; expected `STREAM: operation`"),
+        ("record x", "1 unexpected: an operation stands behind a stream; expected `STREAM: operation`"),
         ("x = alloc 1B", "1 unexpected: an operation stands behind a stream; expected `STREAM: operation`"),
         ("stream set", "1 unexpected: `set` is not expected here; expected a name"),
         (
@@ -156,7 +156,7 @@ fn limits_are_told() {
 }
 
 const SOUP: &str = "scenario device pool stream event kernel let repeat variant model omit as in sync sleep trim to set reset signal expect \
-    snapshot alloc free record wait from fails takes until via not reuses at waits for max on x s gpu0 default_pool used \
+    snapshot alloc malloc managed free copy memset read write view host_buffer pinned pageable record wait from fails takes until via not reuses at waits for max on x s gpu0 default_pool used \
     0 64KiB 10us 1.5 ( ) [ ] { } : = == .. \" é #";
 
 /// Whatever stands in a text, it is read, and every place that is underlined lies on letter boundaries.

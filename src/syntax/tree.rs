@@ -1,5 +1,7 @@
 //! From pest's pairs of one line to the syntax tree. The grammar guarantees the shapes; numbers are read here.
 
+mod memory;
+
 use super::ast::*;
 use super::codes;
 use super::grammar::Rule;
@@ -61,10 +63,15 @@ impl Tree<'_> {
             Rule::streams => self.streams(parts),
             Rule::events => Statement::Events(parts.map(|part| self.declared(part)).collect()),
             Rule::kernel => self.kernel(parts),
+            Rule::host_buffer => self.host_buffers(parts),
+            Rule::view => {
+                Statement::View(View { name: self.path(next(&mut parts)), of: self.place(next(&mut parts)) })
+            }
             Rule::collective => self.collective(parts),
             Rule::thread => {
                 Statement::Thread(Thread { name: self.segment(next(&mut parts)), body: Body::default() })
             }
+            Rule::errand => self.errand(negated),
             Rule::variant => {
                 Statement::Variant(Variant { name: self.name(next(&mut parts)), body: Body::default() })
             }
@@ -191,12 +198,7 @@ impl Tree<'_> {
     fn parameter(&mut self, node: Node<'_>) -> Parameter {
         let mut parts = parts(node);
         let name = self.name(next(&mut parts));
-        let access = match next(&mut parts).as_str() {
-            "read" => Access::Read,
-            "write" => Access::Write,
-            _ => Access::ReadWrite,
-        };
-        Parameter { name, access }
+        Parameter { name, access: access(next(&mut parts).as_str()) }
     }
 
     fn takes(&mut self, node: Node<'_>) -> Law {
@@ -223,6 +225,7 @@ impl Tree<'_> {
 
     fn call(&mut self, node: Node<'_>) -> Call {
         let rule = node.as_rule();
+        let written = node.clone();
         let mut parts: Vec<_> = parts(node).collect();
         let outcome = parts.pop_if(|last| last.as_rule() == Rule::outcome).map(|last| self.outcome(last));
         let label = parts.pop_if(|last| last.as_rule() == Rule::label).map(|last| self.only_name(last));
@@ -245,6 +248,10 @@ impl Tree<'_> {
             },
             Rule::reset => CallKind::Reset(self.path(next(&mut parts))),
             Rule::signal => CallKind::Signal(self.name(next(&mut parts))),
+            Rule::malloc => CallKind::Malloc(self.malloc(parts)),
+            Rule::free_now => CallKind::Free(self.path(next(&mut parts))),
+            Rule::transfer => self.transfer(next(&mut parts)),
+            Rule::touch => self.touch(next(&mut parts), written.as_str()),
             Rule::awaits => CallKind::Await(self.name(next(&mut parts))),
             Rule::join => CallKind::Join(self.path(next(&mut parts))),
             Rule::barrier => CallKind::Barrier {
@@ -274,21 +281,28 @@ impl Tree<'_> {
             Rule::free => Operation::Free(self.only_path(node)),
             Rule::record => Operation::Record(self.only_path(node)),
             Rule::wait => Operation::Wait(self.only_path(node)),
+            Rule::copy => Operation::Copy(self.copy(node)),
+            Rule::memset => Operation::Memset(self.memset(node)),
             Rule::host => self.host_function(node),
             _ => self.launch(node),
         }
     }
 
     fn host_function(&mut self, node: Node<'_>) -> Operation {
-        let (mut takes, mut gives) = (None, None);
+        let mut function = HostFunction { uses: Vec::new(), takes: None, gives: None };
         for part in parts(node) {
             match part.as_rule() {
-                Rule::takes => takes = Some(Takes::For(self.takes(part))),
-                Rule::awaited => takes = Some(Takes::Until(self.only_name(part))),
-                _ => gives = Some(self.only_name(part)),
+                Rule::touched => {
+                    let mut used = parts(part);
+                    let at = self.place(next(&mut used));
+                    function.uses.push(Touched { at, access: access(next(&mut used).as_str()) });
+                }
+                Rule::takes => function.takes = Some(Takes::For(self.takes(part))),
+                Rule::awaited => function.takes = Some(Takes::Until(self.only_name(part))),
+                _ => function.gives = Some(self.only_name(part)),
             }
         }
-        Operation::Host { takes, gives }
+        Operation::Host(function)
     }
 
     fn launch(&mut self, node: Node<'_>) -> Operation {
@@ -304,7 +318,7 @@ impl Tree<'_> {
             match part.as_rule() {
                 Rule::takes => takes = Some(Takes::For(self.takes(part))),
                 Rule::until => takes = Some(Takes::Until(self.only_name(part))),
-                _ => arguments.push(self.path(part)),
+                _ => arguments.push(self.place(part)),
             }
         }
         Operation::Launch { kernel, arguments, parentheses: left.to(right), takes }
@@ -360,6 +374,9 @@ impl Tree<'_> {
     }
 
     fn segment(&mut self, node: Node<'_>) -> Segment {
+        if node.as_rule() == Rule::word {
+            return Segment { name: self.name(node), index: None };
+        }
         let mut parts = parts(node);
         Segment { name: self.name(next(&mut parts)), index: parts.next().map(|index| self.expression(index)) }
     }
@@ -457,6 +474,14 @@ fn meant_unit(text: &str) -> Option<(&str, &'static str)> {
         _ => return None,
     };
     Some((number, meant))
+}
+
+fn access(word: &str) -> Access {
+    match word {
+        "read" => Access::Read,
+        "write" => Access::Write,
+        _ => Access::ReadWrite,
+    }
 }
 
 fn sign_of(text: &str) -> Sign {

@@ -1,6 +1,6 @@
 //! The calls of a host thread, and their answers.
 
-use super::{AllocId, Decision, Placement, Ticket};
+use super::{AllocId, Decision, Placement, Reading, Ticket, Use};
 use crate::base::{
     BarrierId, Bytes, CollectiveId, DeviceId, EventId, ExpectId, HostId, KernelId, Nanos, PoolId, SignalId,
     SnapshotId, StreamId,
@@ -27,6 +27,20 @@ pub enum Call {
         /// What is freed.
         alloc: AllocId,
     },
+    /// `cudaMalloc`, `cudaMallocManaged`: memory outside of pools.
+    Malloc {
+        /// The device whose memory it is.
+        device: DeviceId,
+        /// The size asked for.
+        size: Bytes,
+        /// Whether it moves between host and devices, and so takes no memory of a device for good.
+        managed: bool,
+    },
+    /// `cudaFree`. Memory of a pool is taken as complete without a look at any stream (CUDA Programming Guide 4.3.2.2).
+    PlainFree {
+        /// What is freed.
+        alloc: AllocId,
+    },
     /// A kernel launch.
     Launch {
         /// The stream it runs in.
@@ -38,6 +52,32 @@ pub enum Call {
         /// The memory it touches.
         uses: SmallVec<[Use; 3]>,
     },
+    /// `cudaMemcpyAsync`, `cudaMemcpy`, and those between devices.
+    Copy {
+        /// The stream it runs in.
+        stream: StreamId,
+        /// Whether it is `cudaMemcpy`, which runs in the legacy default stream.
+        blocking: bool,
+        /// How long it runs.
+        takes: Law,
+        /// What it writes.
+        to: Use,
+        /// What it reads.
+        from: Use,
+    },
+    /// `cudaMemsetAsync`, `cudaMemset`.
+    Memset {
+        /// The stream it runs in.
+        stream: StreamId,
+        /// Whether it is `cudaMemset`, which runs in the legacy default stream.
+        blocking: bool,
+        /// How long it runs.
+        takes: Law,
+        /// What it writes.
+        at: Use,
+    },
+    /// The host itself reads or writes memory that it reaches. It takes no time.
+    Touch(Use),
     /// `cudaEventRecord`.
     Record {
         /// The stream whose content is captured.
@@ -77,21 +117,11 @@ pub enum Call {
         /// Its new value: bytes, or 0 and 1 for a reuse policy.
         value: u64,
     },
-    /// `cudaMemPoolGetAttribute`, and the figures that only a simulation can give.
-    Read {
-        /// Which pool.
-        pool: PoolId,
-        /// What to read.
-        figure: Figure,
-    },
+    /// `cudaMemPoolGetAttribute`, `cudaMemGetInfo`, and the figures that only a simulation can give.
+    Read(Reading),
     /// The same for an expectation: it costs the host nothing and no sink is told, so that a run does not depend on what is
     /// expected of it.
-    Peek {
-        /// Which pool.
-        pool: PoolId,
-        /// What to read.
-        figure: Figure,
-    },
+    Peek(Reading),
     /// `cudaLaunchHostFunc`: a function that the host runs in the order of the stream.
     HostFunction {
         /// The stream whose order it keeps.
@@ -100,6 +130,8 @@ pub enum Call {
         takes: Takes,
         /// The signal that it gives when it returns.
         gives: Option<SignalId>,
+        /// The memory it touches.
+        uses: SmallVec<[Use; 3]>,
     },
     /// A part of a collective: it starts when every part of its round is at the head of its stream.
     Collective {
@@ -134,6 +166,11 @@ pub enum Call {
 }
 
 impl Call {
+    /// Whether it only looks at the run: it costs the host nothing and changes nothing.
+    pub const fn only_looks(&self) -> bool {
+        matches!(self, Call::Expect { .. } | Call::Peek(_) | Call::Snapshot(_))
+    }
+
     /// Whether the host may be held up in this call.
     pub const fn can_wait(&self) -> bool {
         matches!(
@@ -187,26 +224,6 @@ pub enum Law {
         /// The standard deviation.
         deviation: Nanos,
     },
-}
-
-/// How an operation touches memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Access {
-    /// It reads.
-    Read,
-    /// It writes.
-    Write,
-    /// It does both.
-    ReadWrite,
-}
-
-/// One buffer that an operation touches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
-    /// The buffer.
-    pub alloc: AllocId,
-    /// How.
-    pub access: Access,
 }
 
 /// The attributes of a pool (`cudaMemPoolAttr`).

@@ -107,7 +107,8 @@ pub struct Decision {
     pub range: Range,
     /// The size that was asked for.
     pub requested: Bytes,
-    /// The class that served it: of all its bytes the weakest. `None`: a null allocation, or hardware that cannot say.
+    /// The class that served it: of all its bytes the weakest. `None`: a null allocation, memory outside of pools, or
+    /// hardware that cannot say.
     pub policy: Option<Policy>,
     /// The earlier allocation that had the first of the reused bytes.
     pub reuses: Option<AllocId>,
@@ -120,6 +121,18 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// The null pointer, for a size of 0 bytes.
+    pub fn null() -> Self {
+        let range = Range { start: 0, size: Bytes::ZERO };
+        Self::plain(AllocId::NULL, range, Bytes::ZERO, Bytes::ZERO)
+    }
+
+    /// Memory that no class of a pool serves.
+    pub fn plain(alloc: AllocId, range: Range, requested: Bytes, mapped: Bytes) -> Self {
+        let (waits, unmapped) = (SmallVec::new(), Bytes::ZERO);
+        Self { alloc, range, requested, policy: None, reuses: None, waits, mapped, unmapped }
+    }
+
     /// The part that later questions about the allocation need.
     pub fn placement(&self) -> Placement {
         Placement {

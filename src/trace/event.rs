@@ -1,8 +1,11 @@
 //! What happened, one event at a time. Events borrow: who wants to keep one copies what it needs.
 
-use super::{Account, Call, Cut, Decision, Failure, Operands, PoolPicture, PoolState, Refusals, Ticket};
+use super::{
+    Account, Call, Cut, Decision, DeviceState, Failure, Operands, PoolPicture, PoolState, Refusals, Ticket,
+};
 use crate::base::{
-    BarrierId, BufferId, Bytes, CollectiveId, ExpectId, HostId, Nanos, PoolId, SignalId, SnapshotId, StmtId,
+    BarrierId, BufferId, Bytes, CollectiveId, DeviceId, ExpectId, HostId, Nanos, PoolId, SignalId,
+    SnapshotId, StmtId,
 };
 
 /// One event of a run.
@@ -76,6 +79,22 @@ pub enum Kind<'a> {
         pool: PoolId,
         /// Its figures.
         state: &'a PoolState,
+    },
+    /// Memory outside of pools went back to the device, since the operation that freed it is complete.
+    Returned {
+        /// To this device.
+        device: DeviceId,
+        /// So much.
+        bytes: Bytes,
+        /// The operation.
+        freed: Ticket,
+    },
+    /// The memory of a device after a call about memory outside of pools, or when such a call failed.
+    Device {
+        /// The device.
+        device: DeviceId,
+        /// Where its memory is.
+        state: &'a DeviceState,
     },
     /// A figure was read.
     Value(u64),

@@ -5,17 +5,19 @@
 mod call;
 mod cut;
 mod decision;
+mod device;
 mod event;
+mod memory;
 mod setup;
 mod sink;
 mod state;
 
-pub use call::{
-    Access, Attribute, Call, Comparison, Failure, Figure, Law, Operands, Reply, Takes, Target, Use,
-};
+pub use call::{Attribute, Call, Comparison, Failure, Figure, Law, Operands, Reply, Takes, Target};
 pub use cut::{Cut, Ticket, join};
 pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refusal, Refusals};
+pub use device::{DeviceFigure, DeviceState, Reading};
 pub use event::{Cause, Deadlock, Event, Kind, Waiter};
+pub use memory::{Access, Memory, Use};
 pub use setup::{
     Attributes, CollectiveSetup, DeviceSetup, HostCosts, PoolSetup, Remap, Reuse, Rules, Setup, StreamKind,
     StreamSetup,

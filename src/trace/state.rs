@@ -80,6 +80,8 @@ pub struct Account {
     pub fragmented: Bytes,
     /// What the other pools of the device have reserved.
     pub other_pools: Bytes,
+    /// What was allocated on the device outside of pools.
+    pub outside: Bytes,
     /// What neither device nor maximum size forbids the pool to map.
     pub room: Bytes,
 }

@@ -93,6 +93,18 @@ fn the_usual_form_by_example() {
         ("expect late ends>=end early", "expect late ends >= end early\n"),
         ("expect late starts>end early", "expect late starts > end early\n"),
         ("expect late ends !=start early", "expect late ends != start early\n"),
+        ("x=malloc 4KiB  managed on gpu1", "x = malloc 4KiB managed on gpu1\n"),
+        ("host_buffer h,g[ 2 ]64MiB pinned", "host_buffer h, g[2] 64MiB pinned\n"),
+        ("view a[i]=slab[ 0 ..1MiB ]", "view a[i] = slab[0..1MiB]\n"),
+        (
+            "s:copy h from x[i][0..n*2]takes 1us..2us as c",
+            "s: copy h from x[i][0..n * 2] takes 1us..2us as c\n",
+        ),
+        (
+            "copy  h from x\nmemset x [0..1B]\nread  h\nwrite h",
+            "copy h from x\nmemset x[0..1B]\nread h\nwrite h\n",
+        ),
+        ("free  x  fails invalid_value", "free x fails invalid_value\n"),
         ("poll  s  until  done", "poll s until done\n"),
         ("expect p.used<=max", "expect p.used <= max\n"),
         ("let n = (1)+((2*3))", "let n = (1) + ((2 * 3))\n"),

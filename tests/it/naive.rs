@@ -1,346 +1,17 @@
-//! The `cuda` model against a naive one: flat lists, no indexes, every question answered by a scan.
-//!
-//! Written from the rules (CUDA Programming Guide 4.3.4 and the pick within a class), sharing no code with the model.
+//! The `cuda` model against a naive one, on random calls under random cuts.
+
+mod model;
 
 use crate::budget;
 use millpond::base::{Bytes, DeviceId, Draws, IndexVec, PoolId, StreamId, index_vec};
 use millpond::model::cuda::Cuda;
 use millpond::model::{Allocator, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, DeviceSetup, HostCosts, Ledger, Policy, PoolSetup, Remap,
-    Reuse, Rules, Setup, StreamKind, StreamSetup, Ticket,
+    AllocId, Attribute, Attributes, BlockState, DeviceSetup, DeviceState, HostCosts, Policy, PoolSetup,
+    Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Ticket,
 };
+use model::{ALIGN, CHUNK, Cuts, GRANULE, Is, Naive, NaivePool, Piece, is_held};
 use std::collections::{BTreeMap, BTreeSet};
-
-const ALIGN: u64 = 512;
-const CHUNK: u64 = 32 << 20;
-const GRANULE: u64 = 2 << 20;
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Is {
-    Live { serial: u32, asked: u64 },
-    Freed { serial: u32, at: Ticket, whole: bool, seen: bool },
-    Unused,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    start: u64,
-    size: u64,
-    is: Is,
-}
-
-impl Piece {
-    fn end(&self) -> u64 {
-        self.start + self.size
-    }
-}
-
-/// Mapped bytes without a gap, from one growth.
-type Mapping = Vec<Piece>;
-
-struct NaivePool {
-    mappings: Vec<Mapping>,
-    attributes: Attributes,
-    max_size: u64,
-    reserved_high: u64,
-    used_high: u64,
-    maps: u64,
-    unmaps: u64,
-}
-
-struct Naive {
-    memory: u64,
-    remap: bool,
-    pools: Vec<NaivePool>,
-    serial: u32,
-    live: BTreeMap<u32, usize>,
-}
-
-#[derive(Clone)]
-struct Cuts {
-    ordered: Vec<u32>,
-    done: Vec<u32>,
-    seen: Vec<u32>,
-}
-
-struct Placed {
-    start: u64,
-    policy: Policy,
-    reuses: Option<u32>,
-    waits: BTreeSet<Ticket>,
-}
-
-impl NaivePool {
-    fn pieces(&self) -> impl Iterator<Item = &Piece> {
-        self.mappings.iter().flatten()
-    }
-
-    fn reserved(&self) -> u64 {
-        self.pieces().map(|piece| piece.size).sum()
-    }
-
-    fn ledger(&self) -> Ledger {
-        let mut ledger = Ledger::default();
-        for piece in self.pieces() {
-            match piece.is {
-                Is::Live { asked, .. } => {
-                    ledger.live.0 += asked;
-                    ledger.padding.0 += piece.size - asked;
-                }
-                Is::Freed { seen: false, .. } => ledger.pending.0 += piece.size,
-                Is::Freed { .. } => ledger.cached.0 += piece.size,
-                Is::Unused => ledger.unused.0 += piece.size,
-            }
-        }
-        ledger
-    }
-
-    /// Maximal runs of pieces that belong, as (size, start).
-    fn runs(&self, belongs: impl Fn(&Piece) -> bool) -> Vec<(u64, u64)> {
-        let mut runs = Vec::new();
-        for mapping in &self.mappings {
-            for run in mapping.split(|piece| !belongs(piece)).filter(|run| !run.is_empty()) {
-                runs.push((run.iter().map(|piece| piece.size).sum(), run[0].start));
-            }
-        }
-        runs
-    }
-
-    fn pick(&self, class: Policy, size: u64, own: StreamId, cuts: &Cuts) -> Option<u64> {
-        let Reuse { follow_event, opportunistic, internal } = self.attributes.reuse;
-        let within = |at: Ticket, cut: &[u32]| at.seq <= cut[at.stream.index()];
-        // What the class itself accepts, and what it accepts beside the classes before it.
-        let accepts = |piece: &Piece, class: Policy| match (class, piece.is) {
-            (Policy::SameStream, Is::Freed { at, .. }) => at.stream == own,
-            (Policy::Observed, Is::Freed { seen, .. }) => seen,
-            (Policy::FollowEvent, Is::Freed { at, .. }) => follow_event && within(at, &cuts.ordered),
-            (Policy::Opportunistic, Is::Freed { at, .. }) => opportunistic && within(at, &cuts.done),
-            (Policy::Unused, Is::Unused) => true,
-            (Policy::Internal, Is::Freed { .. }) => internal,
-            _ => false,
-        };
-        let is_whole =
-            |piece: &&Piece| matches!(piece.is, Is::Freed { whole: true, .. }) && piece.size == size;
-        let blocks = self.pieces().filter(is_whole).filter(|piece| accepts(piece, class));
-        if let Some(start) = blocks.map(|piece| piece.start).min() {
-            return Some(start);
-        }
-        let best = |runs: Vec<(u64, u64)>| runs.into_iter().filter(|(fits, _)| *fits >= size).min();
-        let single = match class {
-            Policy::SameStream | Policy::Observed | Policy::Unused => {
-                self.runs(|piece| accepts(piece, class))
-            }
-            Policy::Growth => return None,
-            _ => {
-                let all = |run: &(u64, u64)| {
-                    let inside = |piece: &&Piece| piece.start >= run.1 && piece.end() <= run.1 + run.0;
-                    self.pieces().filter(inside).all(|piece| accepts(piece, class))
-                };
-                let of = |stream: usize| {
-                    self.runs(|p| matches!(p.is, Is::Freed { at, .. } if at.stream.index() == stream))
-                };
-                let others = (0..cuts.seen.len()).filter(|stream| *stream != own.index());
-                others.flat_map(of).filter(all).collect()
-            }
-        };
-        let usable =
-            |piece: &Piece| Policy::ALL.iter().any(|before| *before <= class && accepts(piece, *before));
-        let mixed = || self.runs(usable);
-        best(single).or_else(|| best(mixed())).map(|(_, start)| start)
-    }
-
-    /// Replaces `start..start+size` by one piece; tells which pieces lost bytes.
-    fn replace(&mut self, start: u64, size: u64, is: Is) -> Vec<Is> {
-        let mut lost = Vec::new();
-        let holds = |m: &&mut Mapping| m.iter().any(|piece| piece.start == start);
-        let mapping = self.mappings.iter_mut().find(holds).expect("the pick is mapped");
-        let mut pieces = Vec::new();
-        for piece in mapping.drain(..) {
-            if piece.end() <= start || piece.start >= start + size {
-                pieces.push(piece);
-                continue;
-            }
-            lost.push(piece.is);
-            if piece.start == start {
-                pieces.push(Piece { start, size, is });
-            }
-            if piece.end() > start + size {
-                let rest = match piece.is {
-                    Is::Freed { serial, at, seen, .. } => Is::Freed { serial, at, whole: false, seen },
-                    other => other,
-                };
-                pieces.push(Piece { start: start + size, size: piece.end() - start - size, is: rest });
-            }
-        }
-        *mapping = pieces;
-        lost
-    }
-
-    fn idle_chunks(&self) -> Vec<(u64, u64)> {
-        let mut chunks = Vec::new();
-        for mapping in &self.mappings {
-            let end = mapping.last().expect("not empty").end();
-            let mut from = mapping[0].start;
-            assert_eq!(from % CHUNK, 0);
-            while from < end {
-                let to = end.min(from + CHUNK);
-                let inside = mapping.iter().filter(|piece| piece.start < to && piece.end() > from);
-                let busy =
-                    |piece: &Piece| matches!(piece.is, Is::Live { .. } | Is::Freed { seen: false, .. });
-                if !inside.into_iter().any(busy) {
-                    chunks.push((from, to));
-                }
-                from = to;
-            }
-        }
-        chunks.sort_unstable_by(|a, b| b.cmp(a));
-        chunks
-    }
-
-    fn unmap(&mut self, from: u64, to: u64) {
-        let mut mappings = Vec::new();
-        for mapping in self.mappings.drain(..) {
-            let (mut below, mut above) = (Mapping::new(), Mapping::new());
-            for piece in mapping {
-                if piece.end() <= from {
-                    below.push(piece);
-                } else if piece.start >= to {
-                    above.push(piece);
-                } else {
-                    let is = match piece.is {
-                        Is::Freed { serial, at, seen, .. } if piece.start < from || piece.end() > to => {
-                            Is::Freed { serial, at, whole: false, seen }
-                        }
-                        other => other,
-                    };
-                    if piece.start < from {
-                        below.push(Piece { size: from - piece.start, is, ..piece });
-                    }
-                    if piece.end() > to {
-                        above.push(Piece { start: to, size: piece.end() - to, is });
-                    }
-                }
-            }
-            mappings.extend([below, above].into_iter().filter(|mapping| !mapping.is_empty()));
-        }
-        self.mappings = mappings;
-    }
-
-    fn release_down_to(&mut self, keep: u64) {
-        let before = self.reserved();
-        for (from, to) in self.idle_chunks() {
-            if self.reserved() - (to - from) >= keep {
-                self.unmap(from, to);
-            }
-        }
-        self.unmaps += u64::from(self.reserved() < before);
-    }
-}
-
-impl Naive {
-    fn room(&self, pool: usize) -> u64 {
-        let all: u64 = self.pools.iter().map(NaivePool::reserved).sum();
-        (self.memory - all).min(self.pools[pool].max_size - self.pools[pool].reserved())
-    }
-
-    fn can_grow(&self, pool: usize, size: u64) -> bool {
-        let idle: u64 = self.pools[pool].idle_chunks().iter().map(|(from, to)| to - from).sum();
-        let room = self.room(pool) + if self.remap { idle } else { 0 };
-        size.next_multiple_of(GRANULE) <= room
-    }
-
-    /// The class that would serve, and where, unless it is growth.
-    fn would(&self, pool: usize, size: u64, own: StreamId, cuts: &Cuts) -> Option<(Policy, Option<u64>)> {
-        Policy::ALL.into_iter().find_map(|class| match class {
-            Policy::Growth => self.can_grow(pool, size).then_some((class, None)),
-            class => self.pools[pool].pick(class, size, own, cuts).map(|start| (class, Some(start))),
-        })
-    }
-
-    fn grow(&mut self, pool: usize, size: u64) -> Option<u64> {
-        if !self.can_grow(pool, size) {
-            return None;
-        }
-        let (chunks, granules) = (size.next_multiple_of(CHUNK), size.next_multiple_of(GRANULE));
-        let mapped = [chunks, granules].into_iter().find(|mapped| *mapped <= self.room(pool));
-        if mapped.is_none() {
-            for (from, to) in self.pools[pool].idle_chunks() {
-                if self.room(pool) < granules {
-                    self.pools[pool].unmap(from, to);
-                }
-            }
-            self.pools[pool].unmaps += 1;
-        }
-        self.pools[pool].maps += 1;
-        let mapped = mapped.unwrap_or(granules);
-        let taken: BTreeSet<u64> = self.pools.iter().flat_map(|p| p.pieces()).flat_map(units).collect();
-        let count = mapped.div_ceil(CHUNK);
-        let first = 0x3_0200_0000_u64.div_ceil(CHUNK);
-        let start = (first..).find(|unit| (*unit..unit + count).all(|unit| !taken.contains(&unit)))? * CHUNK;
-        self.pools[pool].mappings.push(vec![Piece { start, size: mapped, is: Is::Unused }]);
-        let reserved = self.pools[pool].reserved();
-        self.pools[pool].reserved_high = self.pools[pool].reserved_high.max(reserved);
-        Some(start)
-    }
-
-    fn alloc(&mut self, pool: usize, asked: u64, own: StreamId, cuts: &Cuts) -> Option<Placed> {
-        let size = asked.next_multiple_of(ALIGN);
-        let (start, policy) = Policy::ALL.into_iter().find_map(|class| {
-            let start = match class {
-                Policy::Growth => self.grow(pool, size),
-                class => self.pools[pool].pick(class, size, own, cuts),
-            };
-            start.map(|start| (start, class))
-        })?;
-        self.serial += 1;
-        let lost = self.pools[pool].replace(start, size, Is::Live { serial: self.serial, asked });
-        let freed = || {
-            lost.iter().filter_map(|is| match is {
-                Is::Freed { serial, at, seen, .. } => Some((*serial, *at, *seen)),
-                _ => None,
-            })
-        };
-        let mut waits = BTreeMap::new();
-        for (_, at, _) in
-            freed().filter(|(_, at, seen)| !*seen && at.stream != own && policy == Policy::Internal)
-        {
-            let latest = waits.entry(at.stream).or_insert(at);
-            *latest = at.max(*latest);
-        }
-        self.live.insert(self.serial, pool);
-        let used = self.pools[pool].ledger().live.0;
-        self.pools[pool].used_high = self.pools[pool].used_high.max(used);
-        let reuses = freed().next().map(|(serial, ..)| serial);
-        Some(Placed { start, policy, reuses, waits: waits.into_values().collect() })
-    }
-
-    fn free(&mut self, serial: u32, at: Ticket) {
-        let pool = self.live.remove(&serial).expect("live");
-        for piece in self.pools[pool].mappings.iter_mut().flatten() {
-            if matches!(piece.is, Is::Live { serial: s, .. } if s == serial) {
-                piece.is = Is::Freed { serial, at, whole: true, seen: false };
-            }
-        }
-    }
-
-    fn synchronise(&mut self, seen_cut: &[u32], releases: bool) {
-        for pool in &mut self.pools {
-            for piece in pool.mappings.iter_mut().flatten() {
-                if let Is::Freed { at, seen, .. } = &mut piece.is {
-                    *seen |= at.seq <= seen_cut[at.stream.index()];
-                }
-            }
-            if releases {
-                pool.release_down_to(pool.attributes.release_threshold.0);
-            }
-        }
-    }
-}
-
-fn units(piece: &Piece) -> std::ops::Range<u64> {
-    piece.start / CHUNK..piece.end().div_ceil(CHUNK)
-}
 
 struct Walk {
     draws: Draws,
@@ -399,7 +70,14 @@ impl Walk {
         Self {
             draws,
             cuda: Cuda::new(&setup),
-            naive: Naive { memory, remap, pools: naive_pools, serial: 0, live: BTreeMap::new() },
+            naive: Naive {
+                memory,
+                remap,
+                pools: naive_pools,
+                serial: 0,
+                live: BTreeMap::new(),
+                outside: Vec::new(),
+            },
             live: Vec::new(),
             submitted: zero(),
             cuts: Cuts { ordered: zero(), done: zero(), seen: zero() },
@@ -410,16 +88,18 @@ impl Walk {
     fn step(&mut self) {
         let stream = StreamId::new(self.draws.below(self.submitted.len() as u64) as usize);
         let pool = self.draws.below(4).saturating_sub(2) as usize;
-        match self.draws.below(20) {
+        match self.draws.below(24) {
             0..9 => self.alloc(pool, stream),
             9..16 => self.free(stream),
-            16 => {
+            16..18 => self.malloc(),
+            18..20 => self.plain_free(),
+            20 => {
                 let keep = self.draws.between(0, 3) * CHUNK;
                 self.cuda.trim(PoolId::new(pool), Bytes(keep));
                 self.naive.pools[pool].release_down_to(keep);
             }
-            17 => self.reset_or_switch(pool),
-            18 => self.progress(),
+            21 => self.reset_or_switch(pool),
+            22 => self.progress(),
             _ => self.synchronise(),
         }
         self.compare();
@@ -445,6 +125,7 @@ impl Walk {
             };
         }
         self.cuts.ordered[stream.index()] = self.submitted[stream.index()];
+        self.complete();
         let at = Ticket { stream, seq: self.submitted[stream.index()] + 1 };
         let request = Request { pool: PoolId::new(pool), size: Bytes(size), at };
         let Cuts { ordered, done, seen } = &self.cuts;
@@ -454,7 +135,10 @@ impl Walk {
         let rounded = size.next_multiple_of(ALIGN);
         let would = |done: &[u32]| {
             let cuts = Cuts { ordered: ordered.clone(), done: done.to_vec(), seen: seen.clone() };
-            self.naive.would(pool, rounded, stream, &cuts)
+            // What is not live any more is held as long as its free has not completed.
+            let is_back = |at: Ticket| at.seq <= done[at.stream.index()];
+            let free = self.naive.free_if(|plain| plain.leaves.is_none_or(|(at, _)| !is_back(at)));
+            self.naive.would(pool, rounded, stream, &cuts, free)
         };
         let by_timing =
             [would(seen), would(&vec![u32::MAX; seen.len()])].iter().any(|other| *other != would(done));
@@ -477,6 +161,38 @@ impl Walk {
         *self.policies.entry(decision.policy).or_default() += 1;
         self.submitted[stream.index()] += 1;
         self.live.push(decision.alloc);
+    }
+
+    /// As before each call of a host: what is complete comes back.
+    fn complete(&mut self) {
+        self.cuda.completed(&self.cuts.done, &mut Vec::new());
+        self.naive.complete(&self.cuts);
+    }
+
+    fn malloc(&mut self) {
+        let (size, managed) = (self.size(), self.draws.below(4) == 0);
+        self.complete();
+        let before = self.cuda.digest();
+        let ours = self.cuda.malloc(DeviceId::new(0), Bytes(size), managed);
+        match (ours, self.naive.malloc(size, managed)) {
+            (Ok(decision), Some(plain)) => {
+                assert_eq!((decision.range.start, decision.range.size.0), (plain.start, plain.size));
+                assert_eq!((decision.alloc.serial, decision.policy), (plain.serial, None));
+                self.live.push(decision.alloc);
+            }
+            (Err(_), None) => assert_eq!(before, self.cuda.digest()),
+            (ours, theirs) => panic!("{ours:?}, but {}", theirs.is_some()),
+        }
+    }
+
+    fn plain_free(&mut self) {
+        if self.live.is_empty() {
+            return;
+        }
+        let alloc = self.live.swap_remove(self.draws.below(self.live.len() as u64) as usize);
+        self.cuda.plain_free(alloc).expect("live");
+        self.cuda.plain_free(alloc).expect_err("freed twice");
+        self.naive.plain_free(alloc.serial);
     }
 
     fn free(&mut self, stream: StreamId) {
@@ -536,6 +252,17 @@ impl Walk {
     }
 
     fn compare(&self) {
+        let naive = &self.naive;
+        let state = self.cuda.device(DeviceId::new(0), &vec![0; self.submitted.len()]);
+        let held = naive.outside.iter().filter(|plain| !plain.managed && is_held(plain));
+        let leaving = held.clone().filter(|plain| plain.leaves.is_some()).map(|plain| plain.size);
+        let expected = DeviceState {
+            memory: Bytes(naive.memory),
+            pools: Bytes(naive.pools.iter().map(NaivePool::reserved).sum()),
+            outside: Bytes(held.map(|plain| plain.size).sum()),
+            leaving: Bytes(leaving.sum()),
+        };
+        assert_eq!((state, state.free().0), (expected, naive.free_memory()));
         for (index, naive) in self.naive.pools.iter().enumerate() {
             let picture = self.cuda.picture(PoolId::new(index));
             let state = picture.state;
@@ -557,7 +284,7 @@ impl Walk {
                     (
                         Is::Freed { serial, at, seen, .. },
                         BlockState::Freed { alloc, at: freed, observed },
-                    ) => (serial, at, seen) == (alloc.serial, freed, observed),
+                    ) => (serial, seen) == (alloc.serial, observed) && at.is_none_or(|at| at == freed),
                     (Is::Unused, BlockState::Unused) => true,
                     _ => false,
                 };

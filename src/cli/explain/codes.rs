@@ -146,6 +146,31 @@ pub(super) const EXAMPLES: &[Example] = &[
     ),
     example("too_many_names", "event e[2000000]\n", "event e[2000]\n"),
     example(
+        "empty_part",
+        "stream s\ns: x = alloc 1MiB\ns: memset x[8KiB..4KiB]\n",
+        "stream s\ns: x = alloc 1MiB\ns: memset x[4KiB..8KiB]\n",
+    ),
+    example(
+        "part_out_of_range",
+        "stream s\ns: x = alloc 1MiB\ns: memset x[0..2MiB]\n",
+        "stream s\ns: x = alloc 1MiB\ns: memset x[0..1MiB]\n",
+    ),
+    example(
+        "out_of_reach",
+        "stream s\ns: x = alloc 1MiB\nsync s\nread x\n",
+        "host_buffer h 1MiB pinned\nstream s\ns: x = alloc 1MiB\ncopy h from x\nread h\n",
+    ),
+    example(
+        "size_mismatch",
+        "host_buffer h 4KiB pinned\nstream s\ns: x = alloc 1MiB\ns: copy h from x\n",
+        "host_buffer h 4KiB pinned\nstream s\ns: x = alloc 1MiB\ns: copy h from x[0..4KiB]\n",
+    ),
+    example(
+        "overlapping_copy",
+        "stream s\ns: x = alloc 1MiB\ns: copy x[4KiB..12KiB] from x[0..8KiB]\n",
+        "stream s\ns: x = alloc 1MiB\ns: copy x[8KiB..16KiB] from x[0..8KiB]\n",
+    ),
+    example(
         "unawaited_signal",
         "signal go\n",
         "stream s\nkernel spin() takes 1us\ns: spin() until go\nsignal go\n",

@@ -67,6 +67,8 @@ fn described(word: &Word) -> String {
     let kind = match word.kind {
         Kind::Class => "a class of memory that can serve an allocation",
         Kind::Figure => "a figure of a pool, in bytes",
+        Kind::DeviceFigure => "a figure of a device, in bytes",
+        Kind::Outside => "what serves an allocation outside of pools",
         Kind::Failure => "a failure",
     };
     let mut text = format!("{}: {kind}\n\n{}", word.word, wrapped("", word.text, 0));
@@ -88,6 +90,8 @@ fn list() -> String {
     for (title, kind) in [
         ("Classes of memory, in the order in which they are asked", Kind::Class),
         ("Figures of a pool", Kind::Figure),
+        ("Figures of a device", Kind::DeviceFigure),
+        ("Outside of pools", Kind::Outside),
         ("Failures", Kind::Failure),
     ] {
         text.push_str(&format!("{title}\n"));
@@ -143,7 +147,7 @@ mod tests {
     use super::*;
     use crate::base::Severity;
     use crate::profile::Profile;
-    use crate::trace::{Failure, Figure, Policy};
+    use crate::trace::{DeviceFigure, Failure, Figure, Policy};
 
     fn found(text: &str) -> Vec<&'static str> {
         crate::load(text, &Profile::default()).1.iter().map(|found| found.code.0).collect()
@@ -169,7 +173,8 @@ mod tests {
         let policies = Policy::ALL.iter().map(|policy| policy.name());
         let figures = Figure::ALL.iter().map(|figure| figure.name());
         let failures = Failure::ALL.iter().map(|failure| failure.name());
-        for word in policies.chain(figures).chain(failures) {
+        let of_devices = DeviceFigure::ALL.iter().map(|figure| figure.name());
+        for word in policies.chain(figures).chain(of_devices).chain(failures) {
             assert!(about(word).is_some(), "{word}");
         }
         let classes: Vec<&str> = of(Kind::Class).map(|word| word.word).collect();

@@ -20,6 +20,10 @@ pub(super) enum Kind {
     Class,
     /// A figure of a pool.
     Figure,
+    /// A figure of a device.
+    DeviceFigure,
+    /// What serves an allocation outside of pools.
+    Outside,
     /// Why a call fails, or a run.
     Failure,
 }
@@ -30,6 +34,14 @@ const fn class(word: &'static str, text: &'static str, shown: &'static str) -> W
 
 const fn figure(word: &'static str, text: &'static str, shown: &'static str) -> Word {
     Word { word, kind: Kind::Figure, text, shown }
+}
+
+const fn device_figure(word: &'static str, text: &'static str, shown: &'static str) -> Word {
+    Word { word, kind: Kind::DeviceFigure, text, shown }
+}
+
+const fn outside(word: &'static str, text: &'static str, shown: &'static str) -> Word {
+    Word { word, kind: Kind::Outside, text, shown }
 }
 
 const fn failure(word: &'static str, text: &'static str, shown: &'static str) -> Word {
@@ -159,9 +171,44 @@ An allocation of one piece cannot use them together with that range.",
 It is 0 unless it is set, so that a `sync` gives back all chunks without a live or pending byte; `max` keeps all.",
         "scenarios/guide/release_threshold.scn",
     ),
+    device_figure(
+        "free",
+        "Bytes of a device that nobody holds, cudaMemGetInfo; in a scenario `gpu0.free`.
+Together with what pools have reserved and what is outside of pools they are all its memory.",
+        "scenarios/basics/plain_malloc_and_free.scn",
+    ),
+    device_figure(
+        "memory",
+        "All bytes of a device, cudaMemGetInfo; in a scenario `gpu0.memory`.",
+        "scenarios/basics/plain_malloc_and_free.scn",
+    ),
+    device_figure(
+        "outside",
+        "Bytes that were allocated outside of pools, by `malloc`, and have not come back.
+A pool cannot grow into them. Managed memory takes none of the device.",
+        "scenarios/limits/outside_pools.scn",
+    ),
+    device_figure(
+        "leaving",
+        "Bytes outside of pools that a stream has freed, where the free has not completed yet.
+They are the device's again when it has.",
+        "scenarios/limits/plain_memory_leaves_when_its_free_completes.scn",
+    ),
+    outside(
+        "malloc",
+        "Memory of a device outside of pools, cudaMalloc.
+It is taken from the device at the call and goes back with `free x` at once, or with `S: free x` when that completes.",
+        "scenarios/basics/plain_malloc_and_free.scn",
+    ),
+    outside(
+        "managed",
+        "Memory that host and devices reach, cudaMallocManaged.
+It moves between them, so that it takes no memory of a device for good.",
+        "scenarios/basics/managed_takes_no_device_memory.scn",
+    ),
     failure(
         "out_of_memory",
-        "No class of memory could serve the allocation, cudaErrorMemoryAllocation.
+        "Nothing could serve the allocation, cudaErrorMemoryAllocation: no class of a pool, or the device is full.
 The report shows where the bytes of the pool and of the device are. `fails out_of_memory` at the end of the line
 expects it, `or_fails out_of_memory` accepts it. Lines about the missing buffer are skipped.",
         "scenarios/limits/out_of_memory.scn",

@@ -7,20 +7,22 @@
 
 mod address;
 mod chunks;
+mod plain;
 mod pool;
 mod reuse;
 mod runs;
 mod shelf;
 mod tiles;
 
-use super::{Allocator, Known, Request};
+use super::{Allocator, Freed, Known, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, mix, reuse_on_clone};
 use crate::trace::{
-    Account, AllocId, Attribute, Block, BlockState, Cut, Decision, DeviceSetup, Failure, Policy, PoolPicture,
-    PoolState, Range, Refusals, Remap, Rules, Setup, Ticket,
+    Account, AllocId, Attribute, Block, BlockState, Cut, Decision, DeviceSetup, DeviceState, Failure, Policy,
+    PoolPicture, PoolState, Range, Refusals, Remap, Rules, Setup, Ticket,
 };
 use address::AddressSpace;
 use chunks::Span;
+use plain::{Outside, Plain};
 use pool::Pool;
 use reuse::Search;
 use smallvec::SmallVec;
@@ -33,6 +35,7 @@ pub struct Cuda {
     devices: IndexVec<DeviceId, Device>,
     pools: IndexVec<PoolId, Pool>,
     addresses: AddressSpace,
+    outside: Outside,
     live: Vec<Live>,
     /// Free places in `live`.
     vacant: Vec<u32>,
@@ -43,15 +46,26 @@ pub struct Cuda {
 #[derive(Clone, Copy, Debug)]
 struct Device {
     memory: u64,
+    /// By pools.
     reserved: u64,
+    /// By allocations outside of pools.
+    outside: u64,
 }
 
 /// A place in the table of live allocations. Serial 0: none.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     serial: u32,
-    pool: PoolId,
-    tile: TileId,
+    owner: Owner,
+}
+
+/// Whose memory an allocation is.
+#[derive(Clone, Copy, Debug)]
+enum Owner {
+    /// A tile of a pool.
+    Pool(PoolId, TileId),
+    /// A device's, outside of pools.
+    Outside(Plain),
 }
 
 /// What serves a request: bytes from this tile on, by this class.
@@ -71,7 +85,7 @@ struct Growth {
     unmapped: Vec<Span>,
 }
 
-reuse_on_clone!(Cuda { rules, devices, pools, addresses, live, vacant, serial });
+reuse_on_clone!(Cuda { rules, devices, pools, addresses, outside, live, vacant, serial });
 
 impl Cuda {
     /// The allocator before the first call.
@@ -83,25 +97,28 @@ impl Cuda {
             devices: setup
                 .devices
                 .iter()
-                .map(|d| Device { memory: d.memory.min(DeviceSetup::MEMORY_MAX).0, reserved: 0 })
+                .map(|d| Device { memory: d.memory.min(DeviceSetup::MEMORY_MAX).0, reserved: 0, outside: 0 })
                 .collect(),
             pools: setup.pools.iter().map(pool).collect(),
             addresses: AddressSpace::new(setup.rules.growth.0),
+            outside: Outside::default(),
             live: Vec::new(),
             vacant: Vec::new(),
             serial: 0,
         }
     }
 
-    fn room_of(&self, pool: &Pool) -> u64 {
-        let device = self.devices[pool.device];
-        let of_pool = pool.max_size.map_or(u64::MAX, |max| max.saturating_sub(pool.reserved));
-        (device.memory - device.reserved).min(of_pool)
+    /// What a pool could map, with so much memory of the device free.
+    fn room_with(&self, pool: &Pool, free: u64) -> u64 {
+        free.min(pool.max_size.map_or(u64::MAX, |max| max.saturating_sub(pool.reserved)))
     }
 
-    /// What the pool would map for a request.
-    fn plan_growth(&self, pool: &Pool, size: u64) -> Option<Growth> {
-        let room = self.room_of(pool);
+    fn room_of(&self, pool: &Pool) -> u64 {
+        self.room_with(pool, self.free_memory(pool.device))
+    }
+
+    /// What the pool would map for a request, when it may map `room`.
+    fn plan_growth(&self, pool: &Pool, size: u64, room: u64) -> Option<Growth> {
         if let Some(mapped) = chunks::growth(&self.rules, size, room) {
             return Some(Growth { mapped, unmapped: Vec::new() });
         }
@@ -139,7 +156,8 @@ impl Cuda {
 
     /// Maps bytes for a request as one unused tile; with it, how much was mapped, and how much went back before.
     fn grow(&mut self, pool: PoolId, size: u64) -> Option<(TileId, Bytes, Bytes)> {
-        let Growth { mapped, unmapped } = self.plan_growth(&self.pools[pool], size)?;
+        let owner = &self.pools[pool];
+        let Growth { mapped, unmapped } = self.plan_growth(owner, size, self.room_of(owner))?;
         let unmapped = self.release(pool, &unmapped);
         let start = self.addresses.take(mapped).expect("there are more addresses than memory");
         let pool = &mut self.pools[pool];
@@ -152,12 +170,22 @@ impl Cuda {
         AllocId { slot, serial: self.serial + 1 }
     }
 
-    fn enter(&mut self, alloc: AllocId, live: Live) {
+    fn enter(&mut self, alloc: AllocId, owner: Owner) {
         self.serial = alloc.serial;
+        let live = Live { serial: alloc.serial, owner };
         match self.vacant.pop() {
             Some(slot) => self.live[slot as usize] = live,
             None => self.live.push(live),
         }
+    }
+
+    /// Whose memory a live allocation is, which it is no more.
+    fn remove(&mut self, alloc: AllocId) -> Result<Owner, Failure> {
+        let is_live = |live: &&mut Live| live.serial == alloc.serial && alloc.serial != 0;
+        let live = self.live.get_mut(alloc.slot as usize).filter(is_live).ok_or(Failure::InvalidValue)?;
+        live.serial = 0;
+        self.vacant.push(alloc.slot);
+        Ok(live.owner)
     }
 
     fn rounded(&self, size: Bytes) -> Option<u64> {
@@ -183,20 +211,7 @@ impl Cuda {
 impl Allocator for Cuda {
     fn alloc(&mut self, request: Request, known: Known<'_>) -> Result<Decision, Failure> {
         if request.size == Bytes::ZERO {
-            let range = Range { start: 0, size: Bytes::ZERO };
-            let waits = SmallVec::new();
-            let (mapped, unmapped) = (Bytes::ZERO, Bytes::ZERO);
-            let (alloc, requested) = (AllocId::NULL, Bytes::ZERO);
-            return Ok(Decision {
-                alloc,
-                range,
-                requested,
-                policy: None,
-                reuses: None,
-                waits,
-                mapped,
-                unmapped,
-            });
+            return Ok(Decision::null());
         }
         let size = self.rounded(request.size).ok_or(Failure::OutOfMemory)?;
         let served = self.serve(request, known, size).ok_or(Failure::OutOfMemory)?;
@@ -219,24 +234,55 @@ impl Allocator for Cuda {
         let pool = &mut self.pools[request.pool];
         let tile = pool.carve(first, size, live, consumed);
         let range = Range { start: pool.tiles[tile].start, size: Bytes(size) };
-        self.enter(alloc, Live { serial: alloc.serial, pool: request.pool, tile });
+        self.enter(alloc, Owner::Pool(request.pool, tile));
         self.check(request.pool);
         let policy = Some(class);
         Ok(Decision { alloc, range, requested: request.size, policy, reuses, waits, mapped, unmapped })
     }
 
-    fn free(&mut self, alloc: AllocId, at: Ticket) -> Result<Option<PoolId>, Failure> {
+    fn malloc(&mut self, device: DeviceId, size: Bytes, managed: bool) -> Result<Decision, Failure> {
+        self.place_outside(device, size, managed)
+    }
+
+    fn free(&mut self, alloc: AllocId, at: Ticket) -> Result<Freed, Failure> {
         if alloc == AllocId::NULL {
-            return Ok(None);
+            return Ok(Freed::Nothing);
         }
-        let is_live = |live: &&mut Live| live.serial == alloc.serial && alloc.serial != 0;
-        let live = self.live.get_mut(alloc.slot as usize).filter(is_live).ok_or(Failure::InvalidValue)?;
-        let Live { pool, tile, .. } = *live;
-        live.serial = 0;
-        self.vacant.push(alloc.slot);
+        let (pool, tile) = match self.remove(alloc)? {
+            Owner::Pool(pool, tile) => (pool, tile),
+            Owner::Outside(plain) => {
+                self.leave(plain, alloc, Some(at));
+                return Ok(Freed::Outside(plain.device));
+            }
+        };
         self.pools[pool].free(tile, alloc, at);
         self.check(pool);
-        Ok(Some(pool))
+        Ok(Freed::Pool(pool))
+    }
+
+    fn plain_free(&mut self, alloc: AllocId) -> Result<Freed, Failure> {
+        if alloc == AllocId::NULL {
+            return Ok(Freed::Nothing);
+        }
+        match self.remove(alloc)? {
+            Owner::Pool(pool, tile) => {
+                self.pools[pool].free_at_once(tile, alloc);
+                self.check(pool);
+                Ok(Freed::Pool(pool))
+            }
+            Owner::Outside(plain) => {
+                self.leave(plain, alloc, None);
+                Ok(Freed::Outside(plain.device))
+            }
+        }
+    }
+
+    fn awaits_completion(&self) -> bool {
+        self.has_leaving()
+    }
+
+    fn completed(&mut self, done: &Cut, returned: &mut Vec<(Ticket, DeviceId, Bytes)>) {
+        self.take_completions(done, returned);
     }
 
     fn synchronised(
@@ -270,6 +316,10 @@ impl Allocator for Cuda {
         self.pools[pool].state()
     }
 
+    fn device(&self, device: DeviceId, done: &Cut) -> DeviceState {
+        self.device_state(device, done)
+    }
+
     fn account(&self, pool: PoolId) -> Account {
         let pool = &self.pools[pool];
         Account {
@@ -277,6 +327,7 @@ impl Allocator for Cuda {
             pending: pool.pending_by_stream(),
             fragmented: pool.fragmented(),
             other_pools: Bytes(self.devices[pool.device].reserved - pool.reserved),
+            outside: Bytes(self.devices[pool.device].outside),
             room: Bytes(self.room_of(pool)),
         }
     }
@@ -289,7 +340,9 @@ impl Allocator for Cuda {
         // A size that cannot even be rounded up fits nowhere.
         let size = self.rounded(request.size).unwrap_or(u64::MAX);
         let search = Search { pool, size, at: request.at, known };
-        search.refusals(Bytes(self.room_of(pool)), self.plan_growth(pool, size).is_some())
+        let room = self.room_of(pool);
+        let can_grow = self.plan_growth(pool, size, room).is_some();
+        search.refusals(Bytes(room), can_grow, self.can_grow_otherwise(pool, size, known.seen))
     }
 
     fn picture(&self, id: PoolId) -> PoolPicture {
@@ -317,7 +370,7 @@ impl Allocator for Cuda {
             let digest = pool.digest();
             mix(&[index as u64, digest as u64, (digest >> 64) as u64])
         });
-        pools.fold(u128::from(self.serial), u128::wrapping_add)
+        pools.fold(self.outside.digest().wrapping_add(u128::from(self.serial)), u128::wrapping_add)
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Pool {
     maps: u64,
     unmaps: u64,
     pub(super) tiles: Tiles,
-    /// Blocks exactly as they were freed, by the stream that freed them.
+    /// Blocks exactly as they were freed, by the stream that freed them; last, those that the host freed at once.
     pub(super) blocks: Vec<Shelf>,
     /// The same, observed ones of all streams.
     pub(super) observed_blocks: Shelf,
@@ -97,15 +97,15 @@ impl Pool {
             maps: 0,
             unmaps: 0,
             tiles: Tiles::default(),
-            blocks: (0..streams).map(|_| Shelf::default()).collect(),
+            blocks: (0..=streams).map(|_| Shelf::default()).collect(),
             observed_blocks: Shelf::default(),
             unused: Shelf::default(),
-            by_stream: Runs::new(streams),
+            by_stream: Runs::new(streams + 1),
             observed: Runs::new(1),
             extents: Runs::new(1),
-            pending: vec![Pending { oldest: NONE, newest: NONE }; streams],
+            pending: vec![Pending { oldest: NONE, newest: NONE }; streams + 1],
             settled: None,
-            freed: vec![0; streams],
+            freed: vec![0; streams + 1],
             freeing: Vec::new(),
             digest: 0,
         }
@@ -214,6 +214,20 @@ impl Pool {
         self.tiles[id].state = State::Freed { alloc, at, whole: true, observed: false };
         self.append_pending(id, at);
         self.put(id);
+    }
+
+    /// A live tile is freed by the host, which vouches for everything about it: it is observed from now on.
+    pub(super) fn free_at_once(&mut self, id: TileId, alloc: AllocId) {
+        self.settled = None;
+        self.lift(id);
+        let at = Ticket { stream: StreamId::new(self.blocks.len() - 1), seq: 0 };
+        self.tiles[id].state = State::Freed { alloc, at, whole: true, observed: true };
+        self.put(id);
+    }
+
+    /// Whether no stream freed the tile: the host did, at once.
+    pub(super) fn is_freed_by_host(&self, tile: &Tile) -> bool {
+        matches!(tile.state, State::Freed { at, .. } if at.stream.index() + 1 == self.blocks.len())
     }
 
     fn append_pending(&mut self, id: TileId, at: Ticket) {

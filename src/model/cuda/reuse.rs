@@ -98,23 +98,28 @@ impl Search<'_> {
 
     /// Whether the request would be served otherwise if no device had got further than the host has seen, or if all of them
     /// had got to the end of what was submitted.
-    fn depends_on_timing(&self, serving: Option<(Policy, Option<TileId>)>, can_grow: bool) -> bool {
+    fn depends_on_timing(
+        &self,
+        serving: Option<(Policy, Option<TileId>)>,
+        can_grow_otherwise: [bool; 2],
+    ) -> bool {
         let everything = vec![u32::MAX; self.known.done.len()];
-        [self.known.seen, &everything].into_iter().any(|done| {
+        [self.known.seen, &everything].into_iter().zip(can_grow_otherwise).any(|(done, can_grow)| {
             let known = Known { done, ..self.known };
             Search { known, ..*self }.serving(can_grow) != serving
         })
     }
 
-    /// Why the classes before the one that would serve could not. `room`: what the pool could still map.
-    pub(super) fn refusals(&self, room: Bytes, can_grow: bool) -> Refusals {
+    /// Why the classes before the one that would serve could not. `room`: what the pool could still map;
+    /// `can_grow_otherwise`: whether it could grow by the two other timings.
+    pub(super) fn refusals(&self, room: Bytes, can_grow: bool, can_grow_otherwise: [bool; 2]) -> Refusals {
         let serving = self.serving(can_grow);
         let best = self.best_of_all();
         let reason = |class| {
             let is_before = serving.is_none_or(|(by, _)| class < by);
             is_before.then(|| self.refusal(class, best, room))
         };
-        let by_timing = self.depends_on_timing(serving, can_grow);
+        let by_timing = self.depends_on_timing(serving, can_grow_otherwise);
         Refusals { reasons: Policy::ALL.map(reason), by_timing }
     }
 
@@ -155,6 +160,8 @@ impl Search<'_> {
         });
         let mut unusable = needed.filter(|tile| !self.is_usable(tile, class));
         unusable.find_map(|tile| match tile.state {
+            // It was freed on no stream that could be named.
+            _ if self.pool.is_freed_by_host(tile) => None,
             State::Freed { alloc, at, .. } => Some(Candidate { alloc, freed: at }),
             _ => None,
         })

@@ -1,16 +1,20 @@
 //! The objects of calls.
 
 use crate::report::names::Book;
-use crate::scenario::Program;
-use crate::trace::{Call, Figure, Takes, Target};
+use crate::scenario::{Names, Program};
+use crate::trace::{Access, Call, Figure, Reading, Takes, Target, Use};
 use serde::Serialize;
+use std::borrow::Cow;
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(super) enum CallLine<'a> {
     Alloc { stream: &'a str, pool: &'a str, size: u64 },
     Free { stream: &'a str, block: String, serial: u32 },
-    Launch { stream: &'a str, kernel: &'a str, uses: Vec<String>, until: Option<&'a str> },
+    Launch { stream: &'a str, kernel: &'a str, uses: Vec<UseLine<'a>>, until: Option<&'a str> },
+    Copy { stream: &'a str, blocking: bool, to: UseLine<'a>, from: UseLine<'a> },
+    Memset { stream: &'a str, blocking: bool, at: UseLine<'a> },
+    Touch { at: UseLine<'a> },
     Record { stream: &'a str, name: &'a str },
     Wait { stream: &'a str, name: &'a str },
     Sync { target: &'a str },
@@ -19,9 +23,11 @@ pub(super) enum CallLine<'a> {
     Sleep { nanos: u64 },
     Trim { pool: &'a str, keep: u64 },
     Set { pool: &'a str, attribute: &'static str, value: u64 },
-    Read { pool: &'a str, figure: &'static str },
-    HostFunction { stream: &'a str, until: Option<&'a str>, gives: Option<&'a str> },
-    Collective { stream: &'a str, collective: &'a str, uses: Vec<String> },
+    Read { of: &'a str, figure: &'static str },
+    Malloc { device: &'a str, size: u64, managed: bool },
+    PlainFree { block: String, serial: u32 },
+    HostFunction { stream: &'a str, uses: Vec<UseLine<'a>>, until: Option<&'a str>, gives: Option<&'a str> },
+    Collective { stream: &'a str, collective: &'a str, uses: Vec<UseLine<'a>> },
     Signal { name: &'a str },
     Await { name: &'a str },
     Spawn { thread: &'a str },
@@ -30,6 +36,32 @@ pub(super) enum CallLine<'a> {
     Barrier { name: &'a str },
     Expect,
     Snapshot,
+}
+
+/// Bytes that an operation touches.
+#[derive(Serialize)]
+pub(super) struct UseLine<'a> {
+    block: Cow<'a, str>,
+    from: u64,
+    size: u64,
+    access: &'static str,
+}
+
+fn use_line<'a>(book: &Book<'a>, used: &Use) -> UseLine<'a> {
+    let access = match used.access {
+        Access::Read => "read",
+        Access::Write => "write",
+        Access::ReadWrite => "read_write",
+    };
+    UseLine { block: book.memory(used.memory), from: used.from.0, size: used.size.0, access }
+}
+
+/// What a figure is one of.
+fn read_of(names: &Names, reading: Reading) -> &str {
+    match reading {
+        Reading::Pool(pool, _) => &names.pools[pool],
+        Reading::Device(device, _) => &names.devices[device],
+    }
 }
 
 fn target_name<'a>(book: &Book<'a>, target: &Target) -> &'a str {
@@ -61,9 +93,19 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Launch { stream, kernel, takes, uses } => CallLine::Launch {
             stream: book.stream(*stream),
             kernel: &names.kernels[*kernel],
-            uses: uses.iter().map(|used| book.block(used.alloc)).collect(),
+            uses: uses.iter().map(|used| use_line(book, used)).collect(),
             until: awaited_signal(program, takes),
         },
+        Call::Copy { stream, blocking, to, from, .. } => CallLine::Copy {
+            stream: book.stream(*stream),
+            blocking: *blocking,
+            to: use_line(book, to),
+            from: use_line(book, from),
+        },
+        Call::Memset { stream, blocking, at, .. } => {
+            CallLine::Memset { stream: book.stream(*stream), blocking: *blocking, at: use_line(book, at) }
+        }
+        Call::Touch(at) => CallLine::Touch { at: use_line(book, at) },
         Call::Record { stream, event } => {
             CallLine::Record { stream: book.stream(*stream), name: &names.events[*event] }
         }
@@ -80,18 +122,23 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             attribute: Figure::Attribute(*attribute).name(),
             value: *value,
         },
-        Call::Read { pool, figure } | Call::Peek { pool, figure } => {
-            CallLine::Read { pool: &names.pools[*pool], figure: figure.name() }
+        Call::Read(reading) | Call::Peek(reading) => {
+            CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
         }
-        Call::HostFunction { stream, takes, gives } => CallLine::HostFunction {
+        Call::Malloc { device, size, managed } => {
+            CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
+        }
+        Call::PlainFree { alloc } => CallLine::PlainFree { block: book.block(*alloc), serial: alloc.serial },
+        Call::HostFunction { stream, takes, gives, uses } => CallLine::HostFunction {
             stream: book.stream(*stream),
+            uses: uses.iter().map(|used| use_line(book, used)).collect(),
             until: awaited_signal(program, takes),
             gives: gives.map(|signal| names.signals[signal].as_str()),
         },
         Call::Collective { stream, collective, uses } => CallLine::Collective {
             stream: book.stream(*stream),
             collective: &names.collectives[*collective],
-            uses: uses.iter().map(|used| book.block(used.alloc)).collect(),
+            uses: uses.iter().map(|used| use_line(book, used)).collect(),
         },
         Call::Signal(signal) => CallLine::Signal { name: &names.signals[*signal] },
         Call::Await(signal) => CallLine::Await { name: &names.signals[*signal] },

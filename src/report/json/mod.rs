@@ -4,23 +4,23 @@
 
 mod calls;
 
-use crate::base::{Nanos, StmtId};
+use crate::base::{Nanos, PoolId, StmtId};
 use crate::oracle::{Mismatch, Verdict};
 use crate::report::Origin;
 use crate::report::document::{Document, Notation};
 use crate::report::names::Book;
 use crate::report::text::Compared;
-use crate::scenario::Program;
+use crate::scenario::{Names, Program};
 use crate::trace::{
-    Candidate, Cause, Deadlock, Detail, Event, Kind, Ledger, Operands, Policy, PoolPicture, PoolState,
-    Refusal, Refusals, Sink, Ticket, Waiter,
+    Account, Candidate, Cause, Deadlock, Detail, DeviceState, Event, Kind, Ledger, Operands, Policy,
+    PoolPicture, PoolState, Refusal, Refusals, Sink, Ticket, Waiter,
 };
 use calls::{CallLine, call_line};
 use serde::Serialize;
 use std::io::{self, Write};
 
 /// The version of this format. It grows with every change that a reader could notice.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The sink that writes a line an event: JSON lines, or the same as one RON document.
 #[derive(Debug)]
@@ -140,6 +140,7 @@ enum Body<'a> {
         pending: Vec<PendingLine<'a>>,
         fragmented: u64,
         other_pools: u64,
+        outside: u64,
         room: u64,
     },
     Seen {
@@ -155,6 +156,15 @@ enum Body<'a> {
     State {
         pool: &'a str,
         state: StateLine,
+    },
+    Returned {
+        device: &'a str,
+        bytes: u64,
+        freed: Operation<'a>,
+    },
+    Device {
+        device: &'a str,
+        state: DeviceLine,
     },
     Value {
         value: u64,
@@ -233,6 +243,15 @@ struct StateLine {
 }
 
 #[derive(Serialize)]
+struct DeviceLine {
+    memory: u64,
+    pools: u64,
+    outside: u64,
+    leaving: u64,
+    free: u64,
+}
+
+#[derive(Serialize)]
 struct PictureLine<'a> {
     pool: &'a str,
     state: StateLine,
@@ -295,22 +314,17 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
         }
         Kind::Named(buffer) => Body::Named { block: &names.buffers[buffer] },
         Kind::Failed(failure) => Body::Failed { failure: failure.name() },
-        Kind::Account { pool, account } => Body::Account {
-            pool: &names.pools[pool],
-            ledger: ledger_line(&account.ledger),
-            pending: account
-                .pending
-                .iter()
-                .map(|(s, b)| PendingLine { stream: &names.streams[*s], bytes: b.0 })
-                .collect(),
-            fragmented: account.fragmented.0,
-            other_pools: account.other_pools.0,
-            room: account.room.0,
-        },
+        Kind::Account { pool, account } => account_line(names, pool, account),
         Kind::Seen { seen } => Body::Seen { seen },
         Kind::Synchronised { observed } => Body::Synchronised { observed },
         Kind::Released { pool, bytes } => Body::Released { pool: &names.pools[pool], bytes: bytes.0 },
         Kind::State { pool, state } => Body::State { pool: &names.pools[pool], state: state_line(state) },
+        Kind::Returned { device, bytes, freed } => {
+            Body::Returned { device: &names.devices[device], bytes: bytes.0, freed: operation(book, freed) }
+        }
+        Kind::Device { device, state } => {
+            Body::Device { device: &names.devices[device], state: device_line(*state) }
+        }
         Kind::Value(value) => Body::Value { value },
         Kind::Expect { operands, .. } => Body::Expect { operands: operands_line(operands) },
         Kind::Snapshot { snapshot, pools } => Body::Snapshot {
@@ -322,6 +336,22 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             let waiters = waiters.iter().map(|waiter| waiter_line(book, waiter)).collect();
             Body::Deadlock { waiters, cycle: *is_cycle }
         }
+    }
+}
+
+fn account_line<'a>(names: &'a Names, pool: PoolId, account: &Account) -> Body<'a> {
+    Body::Account {
+        pool: &names.pools[pool],
+        ledger: ledger_line(&account.ledger),
+        pending: account
+            .pending
+            .iter()
+            .map(|(s, b)| PendingLine { stream: &names.streams[*s], bytes: b.0 })
+            .collect(),
+        fragmented: account.fragmented.0,
+        other_pools: account.other_pools.0,
+        outside: account.outside.0,
+        room: account.room.0,
     }
 }
 
@@ -372,6 +402,16 @@ fn state_line(state: &PoolState) -> StateLine {
         follow_event: state.attributes.reuse.follow_event,
         opportunistic: state.attributes.reuse.opportunistic,
         internal: state.attributes.reuse.internal,
+    }
+}
+
+fn device_line(state: DeviceState) -> DeviceLine {
+    DeviceLine {
+        memory: state.memory.0,
+        pools: state.pools.0,
+        outside: state.outside.0,
+        leaving: state.leaving.0,
+        free: state.free().0,
     }
 }
 

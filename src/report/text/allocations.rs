@@ -16,6 +16,10 @@ const EXPLANATIONS_MAX: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Served {
     By(Option<Policy>),
+    /// Outside of pools.
+    Malloc {
+        managed: bool,
+    },
     Failed(Failure),
 }
 
@@ -23,7 +27,8 @@ enum Served {
 #[derive(Clone, Debug)]
 struct Line {
     stmt: StmtId,
-    stream: StreamId,
+    /// None for memory outside of pools.
+    stream: Option<StreamId>,
     served: Served,
     /// The block, while all had the same name.
     name: String,
@@ -37,12 +42,19 @@ struct Line {
 #[derive(Clone, Debug)]
 struct Pending {
     stmt: StmtId,
-    stream: StreamId,
+    by: Asked,
     size: Bytes,
     ticket: Option<Ticket>,
     refusals: Option<Refusals>,
     served: Option<(Served, Origin)>,
     explanation: Option<Explanation>,
+}
+
+/// How memory is asked for.
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    On(StreamId),
+    Malloc { managed: bool },
 }
 
 /// Whose bytes an allocation got.
@@ -83,17 +95,14 @@ impl Allocations {
         match event.kind {
             Kind::Call(call) => {
                 self.settle(book);
-                if let Call::Alloc { stream, size, .. } = call {
-                    self.pending = Some(Pending {
-                        stmt: event.stmt,
-                        stream: *stream,
-                        size: *size,
-                        ticket: None,
-                        refusals: None,
-                        served: None,
-                        explanation: None,
-                    });
-                }
+                let (by, size) = match call {
+                    Call::Alloc { stream, size, .. } => (Asked::On(*stream), *size),
+                    Call::Malloc { size, managed, .. } => (Asked::Malloc { managed: *managed }, *size),
+                    _ => return,
+                };
+                let (ticket, refusals, served, explanation) = (None, None, None, None);
+                let stmt = event.stmt;
+                self.pending = Some(Pending { stmt, by, size, ticket, refusals, served, explanation });
             }
             Kind::Refused(refusals) => {
                 if let Some(pending) = &mut self.pending {
@@ -133,10 +142,13 @@ impl Allocations {
             (None, Some(Policy::Unused)) => Origin::plain("mapped before"),
             (None, _) => Origin::plain("-"),
         };
-        let served = Served::By(decision.policy);
+        let served = match pending.by {
+            Asked::On(_) => Served::By(decision.policy),
+            Asked::Malloc { managed } => Served::Malloc { managed },
+        };
         let is_new = !self.places.contains_key(&(pending.stmt, served, origin.stmt));
-        if explain && is_new {
-            let (stmt, stream) = (pending.stmt, pending.stream);
+        if let (true, Asked::On(stream)) = (explain && is_new, pending.by) {
+            let stmt = pending.stmt;
             let refusals = pending.refusals.unwrap_or_default();
             pending.explanation = reasons::of_decision(book, stmt, stream, event.at, decision, &refusals);
         }
@@ -147,10 +159,11 @@ impl Allocations {
         let explain = self.explanations.len() < EXPLANATIONS_MAX;
         let Some(pending) = &mut self.pending else { return };
         let served = Served::Failed(failure);
-        if explain && !self.places.contains_key(&(pending.stmt, served, None)) {
+        let is_new = !self.places.contains_key(&(pending.stmt, served, None));
+        if let (true, Asked::On(stream)) = (explain && is_new, pending.by) {
             let refusals = pending.refusals.unwrap_or_default();
             pending.explanation =
-                reasons::of_failure(book, pending.stmt, pending.stream, event.at, failure, &refusals);
+                reasons::of_failure(book, pending.stmt, stream, event.at, failure, &refusals);
         }
         pending.served = Some((served, Origin::plain("-")));
     }
@@ -161,7 +174,9 @@ impl Allocations {
         let Some((served, origin)) = pending.served else { return };
         let timing = pending.refusals.is_some_and(|refusals| refusals.by_timing);
         let name = match served {
-            Served::By(_) => book.latest_name().unwrap_or_else(|| book.asked_as(pending.stmt)),
+            Served::By(_) | Served::Malloc { .. } => {
+                book.latest_name().unwrap_or_else(|| book.asked_as(pending.stmt))
+            }
             Served::Failed(_) => book.asked_as(pending.stmt),
         };
         let key = (pending.stmt, served, origin.stmt);
@@ -195,7 +210,10 @@ impl Allocations {
         self.places.insert(key, self.lines.len());
         self.lines.push(Line {
             stmt: pending.stmt,
-            stream: pending.stream,
+            stream: match pending.by {
+                Asked::On(stream) => Some(stream),
+                Asked::Malloc { .. } => None,
+            },
             served,
             name,
             sizes: (pending.size, pending.size),
@@ -276,12 +294,14 @@ impl Line {
         let served = match self.served {
             Served::By(Some(policy)) => policy.name(),
             Served::By(None) => "-",
+            Served::Malloc { managed: false } => "malloc",
+            Served::Malloc { managed: true } => "managed",
             Served::Failed(failure) => failure.name(),
         };
         let mut cells = vec![
             book.line(self.stmt).to_string(),
             shorten(&self.name, 16),
-            shorten(book.stream(self.stream), 16),
+            self.stream.map_or_else(|| "-".to_owned(), |stream| shorten(book.stream(stream), 16)),
             size,
             format!("{served}{}", if self.timing { " ~" } else { "" }),
         ];

@@ -2,11 +2,11 @@
 
 use super::table::{Align, Row, Section, Table, shorten, wrap};
 use super::{Compared, Failing};
-use crate::base::{Bytes, HostId, Nanos, PoolId, StmtId};
+use crate::base::{Bytes, DeviceId, HostId, Nanos, PoolId, StmtId};
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
 use crate::scenario::{Demand, Unit};
-use crate::trace::{Account, Deadlock, Event, Kind, Policy, Waiter};
+use crate::trace::{Account, Deadlock, DeviceState, Event, Failure, Kind, Policy, Waiter};
 use std::collections::BTreeMap;
 
 /// Accounts of failed allocations beyond these are not kept.
@@ -17,6 +17,10 @@ const ACCOUNTS_MAX: usize = 8;
 pub(super) struct Failures {
     /// For each statement, the account of its first failure.
     accounts: BTreeMap<StmtId, (PoolId, Account)>,
+    /// The same for memory outside of pools.
+    devices: BTreeMap<StmtId, (DeviceId, DeviceState)>,
+    /// The call about memory outside of pools in progress.
+    looking: Option<(StmtId, DeviceId, DeviceState)>,
     /// The statement of each operation that has not completed, for a deadlock.
     operations: BTreeMap<crate::trace::Ticket, StmtId>,
     /// The call in which each host thread is.
@@ -30,7 +34,14 @@ impl Failures {
             (Kind::Account { pool, account }, _) if self.accounts.len() < ACCOUNTS_MAX => {
                 self.accounts.entry(event.stmt).or_insert_with(|| (pool, account.clone()));
             }
+            (Kind::Device { device, state }, _) => self.looking = Some((event.stmt, device, *state)),
+            (Kind::Failed(Failure::OutOfMemory), _) if self.devices.len() < ACCOUNTS_MAX => {
+                if let Some((stmt, device, state)) = self.looking.filter(|(stmt, ..)| *stmt == event.stmt) {
+                    self.devices.entry(stmt).or_insert((device, state));
+                }
+            }
             (Kind::Call(_), _) => {
+                self.looking = None;
                 self.hosts.insert(event.host, event.stmt);
             }
             (Kind::Submitted, Some(ticket)) => {
@@ -82,7 +93,7 @@ impl Failures {
     pub(super) fn expected(&self, book: &Book<'_>, verdict: &Verdict, width: usize) -> Option<Section> {
         let expected = verdict.failed.iter().filter(|failed| failed.expected);
         let mut section = Section { noun: "lines", ..Section::default() };
-        for failed in expected.filter(|failed| self.accounts.contains_key(&failed.stmt)) {
+        for failed in expected {
             let account = self.account(book, failed.stmt, width.saturating_sub(6));
             for (nth, line) in account.iter().enumerate() {
                 let number = if nth == 0 { book.line(failed.stmt).to_string() } else { String::new() };
@@ -94,6 +105,18 @@ impl Failures {
     }
 
     fn account(&self, book: &Book<'_>, stmt: StmtId, width: usize) -> Vec<String> {
+        if let Some((device, state)) = self.devices.get(&stmt) {
+            let name = &book.program.names.devices[*device];
+            let [pools, outside, leaving, free] =
+                [state.pools, state.outside, state.leaving, state.free()].map(Bytes::human);
+            let waits = match state.leaving {
+                Bytes::ZERO => String::new(),
+                _ => format!(" ({leaving} until frees complete)"),
+            };
+            let line =
+                format!("  device {name}:  pools {pools}, outside pools {outside}{waits}, free {free}");
+            return wrap(&line, 6, width);
+        }
         let Some((pool, account)) = self.accounts.get(&stmt) else { return Vec::new() };
         let device = book.program.setup.pools[*pool].device;
         let names = &book.program.names;
@@ -110,10 +133,17 @@ impl Failures {
         let [live, padding, cached, unused, fragmented] =
             [ledger.live, ledger.padding, ledger.cached, ledger.unused, account.fragmented].map(Bytes::human);
         let (other_pools, room) = (account.other_pools.human(), account.room.human());
+        let outside = match account.outside {
+            Bytes::ZERO => String::new(),
+            outside => format!("outside pools {}, ", outside.human()),
+        };
         let lines = [
             format!("pool {}:  live {live}, padding {padding}, {pending},", names.pools[*pool]),
             format!("  cached {cached}, unused {unused}; fragmented {fragmented}"),
-            format!("device {}:  other pools {other_pools}, room for {room} more", names.devices[device]),
+            format!(
+                "device {}:  other pools {other_pools}, {outside}room for {room} more",
+                names.devices[device]
+            ),
         ];
         let lines = lines.iter().flat_map(|line| wrap(line, 4, width.saturating_sub(2)));
         lines.map(|line| format!("  {line}")).collect()

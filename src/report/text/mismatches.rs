@@ -5,18 +5,17 @@
 
 use super::judgement::{rest, value, why};
 use super::table::{columns_of, shorten};
-use crate::base::{Bytes, ExpectId, PoolId, StmtId};
+use crate::base::{Bytes, DeviceId, ExpectId, PoolId, StmtId};
 use crate::oracle::{Mismatch, Verdict, mismatch};
 use crate::report::names::Book;
 use crate::scenario::{Action, Demand, Instruction, Program, Unit};
-use crate::trace::{Comparison, Event, Figure, Kind, Ledger, Operands, PoolState};
+use crate::trace::{
+    Comparison, DeviceFigure, Event, Figure, Kind, Ledger, Operands, PoolState, Reading as Read,
+};
 use std::collections::BTreeMap;
 
 /// So many expectations are shown; the table below has all.
 const SHOWN_MAX: usize = 8;
-
-/// A figure of a pool.
-type Read = (PoolId, Figure);
 
 /// Since when a value is what it is.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +33,8 @@ pub(super) struct Mismatches {
     reads: BTreeMap<StmtId, Vec<Read>>,
     /// Each of these figures, and the statement that changed it last.
     figures: BTreeMap<Read, (u64, Option<StmtId>)>,
+    /// What each pool has reserved: it is missing from the free memory of its device.
+    reserved: BTreeMap<PoolId, u64>,
     /// For each expectation that fails, since when, at the first time.
     failing: BTreeMap<ExpectId, Vec<Since>>,
 }
@@ -43,31 +44,33 @@ impl Mismatches {
     pub(super) fn new(program: &Program) -> Self {
         let mut reads: BTreeMap<StmtId, Vec<Read>> = BTreeMap::new();
         for instruction in &program.code {
-            if let Instruction::Call { stmt, action: Action::Peek { pool, figure, .. } } = instruction {
+            if let Instruction::Call { stmt, action: Action::Peek { reading, .. } } = instruction {
                 let read = reads.entry(*stmt).or_default();
-                if !read.contains(&(*pool, *figure)) {
-                    read.push((*pool, *figure));
+                if !read.contains(reading) {
+                    read.push(*reading);
                 }
             }
         }
         let figures =
             reads.values().flatten().map(|read| (*read, (at_start(program, *read), None))).collect();
-        Self { reads, figures, failing: BTreeMap::new() }
+        Self { reads, figures, reserved: BTreeMap::new(), failing: BTreeMap::new() }
     }
 
     /// Takes an event.
     pub(super) fn event(&mut self, book: &Book<'_>, event: &Event<'_>) {
         match event.kind {
             Kind::State { pool, state } => {
-                let all = Figure::ALL.map(|figure| (pool, figure));
-                let (first, last) = (all.iter().min().copied(), all.iter().max().copied());
-                let (Some(first), Some(last)) = (first, last) else { return };
-                for ((_, figure), (value, stmt)) in self.figures.range_mut(first..=last) {
-                    let now = state.figure(*figure);
-                    if std::mem::replace(value, now) != now {
-                        *stmt = Some(event.stmt);
-                    }
+                for figure in Figure::ALL {
+                    self.becomes(Read::Pool(pool, figure), event.stmt, |_| state.figure(figure));
                 }
+                let now = state.reserved.0;
+                let before = self.reserved.insert(pool, now).unwrap_or(0);
+                let device = book.program.setup.pools[pool].device;
+                self.free_becomes(device, event.stmt, |free| (free + before).saturating_sub(now));
+            }
+            Kind::Device { device, state } => self.free_becomes(device, event.stmt, |_| state.free().0),
+            Kind::Returned { device, bytes, .. } => {
+                self.free_becomes(device, event.stmt, |free| free + bytes.0);
             }
             Kind::Expect { expect, operands }
                 if !self.failing.contains_key(&expect)
@@ -76,6 +79,18 @@ impl Mismatches {
                 self.failing.insert(expect, self.since(book, event.stmt, operands));
             }
             _ => {}
+        }
+    }
+
+    fn free_becomes(&mut self, device: DeviceId, by: StmtId, now: impl FnOnce(u64) -> u64) {
+        self.becomes(Read::Device(device, DeviceFigure::Free), by, now);
+    }
+
+    fn becomes(&mut self, read: Read, by: StmtId, now: impl FnOnce(u64) -> u64) {
+        let Some((value, stmt)) = self.figures.get_mut(&read) else { return };
+        let now = now(*value);
+        if std::mem::replace(value, now) != now {
+            *stmt = Some(by);
         }
     }
 
@@ -127,7 +142,12 @@ impl Mismatches {
 }
 
 /// A figure of a pool before the first call.
-fn at_start(program: &Program, (pool, figure): Read) -> u64 {
+fn at_start(program: &Program, read: Read) -> u64 {
+    let (pool, figure) = match read {
+        Read::Pool(pool, figure) => (pool, figure),
+        // Nobody holds any of it.
+        Read::Device(device, _) => return program.setup.devices[device].memory.0,
+    };
     let (attributes, zero) = (program.setup.pools[pool].attributes, Bytes::ZERO);
     let ledger = Ledger::default();
     let [reserved, reserved_high, used, used_high] = [zero; 4];
@@ -165,8 +185,13 @@ fn sides(demand: Demand, first: &Mismatch, text: &str) -> (String, String) {
 
 fn since_line(book: &Book<'_>, since: Since, several: bool, width: usize) -> String {
     let figure = match since.read {
-        Some((pool, figure)) if several => {
-            format!("  ({}.{})", book.program.names.pools[pool], figure.name())
+        Some(read) if several => {
+            let names = &book.program.names;
+            let of = match read {
+                Read::Pool(pool, _) => &names.pools[pool],
+                Read::Device(device, _) => &names.devices[device],
+            };
+            format!("  ({of}.{})", read.name())
         }
         _ => String::new(),
     };

@@ -1,6 +1,7 @@
 //! The report for people: streamed, with bounded memory, at most 60 lines plus findings for any scenario.
 
 mod allocations;
+mod devices;
 mod judgement;
 mod mismatches;
 mod pools;
@@ -102,6 +103,7 @@ pub struct Text<'p> {
     allocations: allocations::Allocations,
     timeline: timeline::Timeline,
     pools: pools::Pools,
+    devices: devices::Devices,
     failures: judgement::Failures,
     mismatches: mismatches::Mismatches,
 }
@@ -116,6 +118,7 @@ impl<'p> Text<'p> {
             allocations: Default::default(),
             timeline: Default::default(),
             pools: Default::default(),
+            devices: Default::default(),
             failures: Default::default(),
             mismatches: mismatches::Mismatches::new(program),
         }
@@ -128,6 +131,7 @@ impl<'p> Text<'p> {
         let mut sections = self.allocations.sections(book, width);
         sections.extend(self.timeline.section(book, closing.end, width));
         sections.extend(self.pools.sections(book, width));
+        sections.extend(self.devices.sections(book, width));
         sections.extend(self.failures.expected(book, verdict, width));
         sections.extend(judgement::expectations(book, verdict, &closing.compared, width));
         let mut last = vec![String::new()];
@@ -160,6 +164,7 @@ impl Sink for Text<'_> {
         self.allocations.event(&self.book, event);
         self.timeline.event(&self.book, event);
         self.pools.event(&self.book, event);
+        self.devices.event(event);
         self.failures.event(event);
         self.mismatches.event(&self.book, event);
         self.book.event(event);
@@ -268,8 +273,16 @@ fn paint(line: &str) -> String {
     const GREEN: &str = "\x1b[1;32m";
     const DIM: &str = "\x1b[2m";
     let whole = |style: &str| format!("{style}{line}\x1b[0m");
-    let titles =
-        ["Allocations", "Time-line", "Pool ", "Other pools", "Expectations", "Where the", "Snapshot:"];
+    let titles = [
+        "Allocations",
+        "Time-line",
+        "Pool ",
+        "Device ",
+        "Other pools",
+        "Expectations",
+        "Where the",
+        "Snapshot:",
+    ];
     if line.starts_with("error") || line.starts_with("fails:") {
         return whole(RED);
     }

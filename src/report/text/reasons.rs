@@ -112,6 +112,8 @@ pub(super) struct Explanation {
     policy: Option<Policy>,
     /// The block whose bytes were taken, its free, and the statement of that.
     freed: Option<(String, Ticket, StmtId)>,
+    /// The host's free of it, on no stream.
+    by_host: Option<StmtId>,
     /// What made it possible.
     because: String,
     /// For classes that could not serve: why.
@@ -177,6 +179,7 @@ pub(super) fn of_decision(
         name: String::new(),
         served: policy_name,
         policy: Some(policy),
+        by_host: known.and_then(|(_, known)| known.freed).map(|freed| freed.stmt).filter(|_| freed.is_none()),
         freed,
         because,
         refused,
@@ -202,6 +205,7 @@ pub(super) fn of_failure(
         served: failure.name(),
         policy: None,
         freed: None,
+        by_host: None,
         because: format!("no class could serve it at {}", at.human()),
         refused: refused(book, stmt, stream, refusals),
         closing: by_timing.then(|| "Another timing may serve it.".to_owned()),
@@ -270,6 +274,13 @@ impl Explanation {
     /// Finds what ordered the allocation after the free, now that the call has ended.
     pub(super) fn path(&mut self, book: &Book<'_>, trail: &Trail, ticket: Option<Ticket>, name: &str) {
         self.name = name.to_owned();
+        if self.because.is_empty()
+            && let Some(stmt) = self.by_host
+        {
+            let free = short(book.operation(stmt));
+            self.because = format!("{} {free}, by the host", book.line(stmt));
+            self.closing = Some("Timing plays no part: a plain free takes all as complete.".to_owned());
+        }
         let Some((block, freed, freed_by)) = &self.freed else { return };
         let line = |stmt: StmtId| format!("{} {}", book.line(stmt), short(book.operation(stmt)));
         match self.policy {

@@ -29,8 +29,17 @@ struct Operation {
 #[derive(Clone, Debug)]
 struct Held {
     name: String,
-    alloc: Option<Ticket>,
-    free: Option<Ticket>,
+    from: Since,
+    until: Option<Since>,
+}
+
+/// When a block begins or ends to be held.
+#[derive(Clone, Copy, Debug)]
+enum Since {
+    /// When this operation starts.
+    Start(Ticket),
+    /// In a call of the host.
+    At(Nanos),
 }
 
 /// Collects what the drawing needs.
@@ -46,6 +55,8 @@ pub(super) struct Timeline {
     lowest: Option<u64>,
     allocating: Option<(AllocId, u64)>,
     freeing: Option<(AllocId, u64)>,
+    /// A free by the host at this time, until it is known not to have failed.
+    freeing_at: Option<(AllocId, u64, Nanos)>,
     /// When the operation that a stream runs now was started.
     running: BTreeMap<StreamId, Nanos>,
     ended: usize,
@@ -78,8 +89,13 @@ impl Timeline {
                 let start = decision.range.start;
                 self.lowest = Some(self.lowest.map_or(start, |lowest| lowest.min(start)));
                 self.allocating = Some((decision.alloc, start));
+                if event.ticket.is_none() {
+                    self.hold(Since::At(event.at));
+                }
             }
-            Kind::Failed(_) => (self.allocating, self.freeing) = (None, None),
+            // A call that waited for its copy has returned.
+            Kind::Seen { .. } => self.host_goes_on(event.host, event.at),
+            Kind::Failed(_) => (self.allocating, self.freeing, self.freeing_at) = (None, None, None),
             Kind::Start => {
                 if let Some(operation) = event.ticket.and_then(|ticket| self.operations.get_mut(&ticket)) {
                     operation.start = Some(event.at);
@@ -97,7 +113,7 @@ impl Timeline {
     }
 
     fn call(&mut self, book: &Book<'_>, event: &Event<'_>, call: &Call) {
-        self.settle_name(book);
+        self.settle(book);
         self.host_goes_on(event.host, event.at);
         self.calls.insert(event.host, (event.stmt, event.at));
         if call.can_wait() {
@@ -106,10 +122,14 @@ impl Timeline {
             self.waiting.remove(&event.host);
         }
         (self.allocating, self.freeing) = (None, None);
-        if let Call::Free { alloc, .. } = call
-            && let Some(known) = book.known(*alloc)
-        {
-            self.freeing = Some((*alloc, known.range.start));
+        match call {
+            Call::Free { alloc, .. } => {
+                self.freeing = book.known(*alloc).map(|known| (*alloc, known.range.start));
+            }
+            Call::PlainFree { alloc } => {
+                self.freeing_at = book.known(*alloc).map(|known| (*alloc, known.range.start, event.at));
+            }
+            _ => {}
         }
     }
 
@@ -126,23 +146,33 @@ impl Timeline {
         let Some(ticket) = event.ticket.filter(|_| self.operations.len() < KEPT_MAX) else { return };
         let operation = Operation { stmt: event.stmt, submitted: event.at, start: None, end: None };
         self.operations.insert(ticket, operation);
-        if let Some((alloc, start)) = self.allocating {
-            let full = self.addresses.len() == ADDRESSES_MAX && !self.addresses.contains_key(&start);
-            if !full {
-                let held = Held { name: String::new(), alloc: Some(ticket), free: None };
-                self.addresses.entry(start).or_default().push((alloc.serial, held));
-            }
-        }
-        if let Some((alloc, start)) = self.freeing
-            && let Some(blocks) = self.addresses.get_mut(&start)
-        {
-            let block = blocks.iter_mut().rfind(|(serial, _)| *serial == alloc.serial);
-            block.into_iter().for_each(|(_, held)| held.free = Some(ticket));
+        self.hold(Since::Start(ticket));
+        if let Some((alloc, start)) = self.freeing {
+            self.let_go(alloc, start, Since::Start(ticket));
         }
     }
 
-    /// Fills in the name of the block that was allocated last: it is known only after the call.
-    fn settle_name(&mut self, book: &Book<'_>) {
+    /// The block that was placed last is held from now on.
+    fn hold(&mut self, from: Since) {
+        let Some((alloc, start)) = self.allocating else { return };
+        let full = self.addresses.len() == ADDRESSES_MAX && !self.addresses.contains_key(&start);
+        if !full {
+            let held = Held { name: String::new(), from, until: None };
+            self.addresses.entry(start).or_default().push((alloc.serial, held));
+        }
+    }
+
+    fn let_go(&mut self, alloc: AllocId, start: u64, until: Since) {
+        let blocks = self.addresses.get_mut(&start).into_iter().flatten();
+        let block = blocks.rev().find(|(serial, _)| *serial == alloc.serial);
+        block.into_iter().for_each(|(_, held)| held.until = Some(until));
+    }
+
+    /// Fills in what is known only after a call: the name of the block that was placed last, and that a free did not fail.
+    fn settle(&mut self, book: &Book<'_>) {
+        if let Some((alloc, start, at)) = self.freeing_at.take() {
+            self.let_go(alloc, start, Since::At(at));
+        }
         if let Some((alloc, start)) = self.allocating
             && let Some(blocks) = self.addresses.get_mut(&start)
         {
@@ -164,7 +194,7 @@ impl Timeline {
 
     /// The drawing; nothing for a run that takes no time.
     pub(super) fn section(mut self, book: &Book<'_>, end: Nanos, width: usize) -> Option<Section> {
-        self.settle_name(book);
+        self.settle(book);
         // A thread whose last call does not wait has ended with it.
         let waiting = std::mem::take(&mut self.waiting);
         waiting.into_iter().for_each(|host| self.host_goes_on(host, end));
@@ -237,13 +267,16 @@ impl Timeline {
     }
 
     fn address_lanes(&self) -> impl Iterator<Item = (String, Lane)> + '_ {
-        let started = |ticket: Option<Ticket>| self.operations.get(&ticket?)?.start;
+        let moment = |since: Since| match since {
+            Since::Start(ticket) => self.operations.get(&ticket)?.start,
+            Since::At(at) => Some(at),
+        };
         let lowest = self.lowest.unwrap_or(0);
         self.addresses.iter().map(move |(start, blocks)| {
             let mut lane = Lane::default();
             for (_, held) in blocks {
-                let Some(from) = started(held.alloc) else { continue };
-                let to = started(held.free);
+                let Some(from) = moment(held.from) else { continue };
+                let to = held.until.and_then(moment);
                 lane.spans.push(Span { from, to, label: held.name.clone(), fill: ' ' });
             }
             (format!("at +{}", Bytes(start - lowest)), lane)

@@ -1,0 +1,89 @@
+//! Calls about memory outside of pools, and the plain free: they neither order nor observe anything.
+
+use super::{Caller, Machine};
+use crate::base::{Bytes, DeviceId, Nanos, StreamId};
+use crate::engine::{Chooser, Progress};
+use crate::model::{Allocator, Freed};
+use crate::order::{Effect, Runs};
+use crate::trace::{AllocId, Detail, Failure, Kind, Reading, Reply, Sink};
+
+impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
+    pub(super) fn malloc(
+        &mut self,
+        caller: Caller,
+        device: DeviceId,
+        size: Bytes,
+        managed: bool,
+    ) -> Result<Reply, Failure> {
+        let result = self.model.malloc(device, size, managed);
+        if let Ok(decision) = &result {
+            self.emit(caller, None, Kind::Decided(decision));
+        }
+        self.emit_device_state(caller, device);
+        result.map(Reply::Allocated)
+    }
+
+    pub(super) fn plain_free(&mut self, caller: Caller, alloc: AllocId) -> Result<Reply, Failure> {
+        let freed = self.model.plain_free(alloc)?;
+        self.emit_freed(caller, freed);
+        Ok(Reply::Freed(None))
+    }
+
+    /// `cudaFreeAsync`, of any memory.
+    pub(super) fn free(
+        &mut self,
+        caller: Caller,
+        stream: StreamId,
+        alloc: AllocId,
+    ) -> Result<Reply, Failure> {
+        let at = self.order.next_ticket(stream).expect("a stream has less than 2^32 operations");
+        let freed = self.model.free(alloc, at)?;
+        if freed == Freed::Nothing {
+            return Ok(Reply::Freed(None));
+        }
+        self.submit(caller, stream, Runs::For(Nanos::ZERO), Effect::None);
+        self.emit_freed(caller, freed);
+        Ok(Reply::Freed(Some(at)))
+    }
+
+    fn emit_freed(&mut self, caller: Caller, freed: Freed) {
+        match freed {
+            Freed::Nothing => {}
+            Freed::Pool(pool) => self.emit_state(caller, pool),
+            Freed::Outside(device) => self.emit_device_state(caller, device),
+        }
+    }
+
+    /// The allocator learns which operations are complete, if memory outside of pools waits for some.
+    pub(super) fn complete_frees(&mut self, caller: Caller) {
+        if !self.model.awaits_completion() {
+            return;
+        }
+        let mut returned = std::mem::take(&mut self.scratch.returned);
+        returned.clear();
+        self.look(caller.host);
+        self.model.completed(&self.threads.hosts[caller.host].visible, &mut returned);
+        for (freed, device, bytes) in &returned {
+            self.emit(caller, None, Kind::Returned { device: *device, bytes: *bytes, freed: *freed });
+        }
+        self.scratch.returned = returned;
+    }
+
+    pub(super) fn read(&mut self, caller: Caller, reading: Reading) -> u64 {
+        match reading {
+            Reading::Pool(pool, figure) => self.model.state(pool).figure(figure),
+            Reading::Device(device, figure) => {
+                self.look(caller.host);
+                self.model.device(device, &self.threads.hosts[caller.host].visible).figure(figure)
+            }
+        }
+    }
+
+    fn emit_device_state(&mut self, caller: Caller, device: DeviceId) {
+        if self.sink.wants(Detail::States) {
+            self.look(caller.host);
+            let state = self.model.device(device, &self.threads.hosts[caller.host].visible);
+            self.emit(caller, None, Kind::Device { device, state: &state });
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Keeps the books of the memory of devices a second time, from the events alone: what pools hold, what was allocated
+//! outside of them, and that nothing comes back before its free has completed.
+
+use super::accounting::Violation;
+use crate::base::{Bytes, DeviceId, IndexVec, PoolId};
+use crate::trace::{DeviceState, Setup, Ticket};
+use std::collections::BTreeMap;
+
+/// The books of the devices.
+#[derive(Clone, Debug)]
+pub(super) struct Devices {
+    books: IndexVec<DeviceId, Book>,
+    /// For each pool, its device, and what it has reserved.
+    pools: IndexVec<PoolId, (DeviceId, u64)>,
+    /// What waits for its free to complete, and whether that has.
+    leaving: BTreeMap<Ticket, (DeviceId, u64, bool)>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Book {
+    memory: u64,
+    outside: u64,
+}
+
+impl Devices {
+    /// The books before the first call.
+    pub(super) fn new(setup: &Setup) -> Self {
+        let book = |memory: Bytes| Book { memory: memory.0, outside: 0 };
+        Self {
+            books: setup.devices.iter().map(|device| book(device.memory)).collect(),
+            pools: setup.pools.iter().map(|pool| (pool.device, 0)).collect(),
+            leaving: BTreeMap::new(),
+        }
+    }
+
+    /// A pool holds so much.
+    pub(super) fn reserved(&mut self, pool: PoolId, bytes: Bytes) {
+        self.pools[pool].1 = bytes.0;
+    }
+
+    /// An allocation outside of pools takes so much of a device.
+    pub(super) fn take(&mut self, device: DeviceId, bytes: u64) {
+        self.books[device].outside += bytes;
+    }
+
+    /// So much goes back: at once, or when this operation completes.
+    pub(super) fn give_back(&mut self, device: DeviceId, bytes: u64, at: Option<Ticket>) {
+        match at {
+            Some(ticket) => {
+                self.leaving.insert(ticket, (device, bytes, false));
+            }
+            None => self.books[device].outside -= bytes,
+        }
+    }
+
+    /// An operation has completed.
+    pub(super) fn ended(&mut self, ticket: Ticket) {
+        if let Some((.., has_ended)) = self.leaving.get_mut(&ticket) {
+            *has_ended = true;
+        }
+    }
+
+    /// The allocator says that what an operation freed is back.
+    pub(super) fn returned(&mut self, ticket: Ticket, told: Bytes) -> Result<(), Violation> {
+        let Some((device, bytes, true)) = self.leaving.remove(&ticket) else {
+            return Err(Violation::ReturnedEarly(ticket));
+        };
+        self.books[device].outside -= bytes;
+        self.compare(device, "returned", told, bytes)
+    }
+
+    /// Compares what the allocator says about a device with the books.
+    pub(super) fn state(&self, device: DeviceId, state: &DeviceState) -> Result<(), Violation> {
+        let Book { memory, outside } = self.books[device];
+        let pools: u64 = self.pools.iter().filter(|(on, _)| *on == device).map(|(_, bytes)| bytes).sum();
+        let leaving = self.leaving.values().filter(|(on, ..)| *on == device);
+        let leaving: u64 = leaving.map(|(_, bytes, _)| bytes).sum();
+        self.compare(device, "memory", state.memory, memory)?;
+        self.compare(device, "pools", state.pools, pools)?;
+        self.compare(device, "outside", state.outside, outside)?;
+        self.compare(device, "leaving", state.leaving, leaving)?;
+        // In wide numbers, so that more than there is shows as such.
+        let sum = u128::from(pools) + u128::from(outside) + u128::from(state.free().0);
+        self.compare(device, "sum", state.memory, u64::try_from(sum).unwrap_or(u64::MAX))
+    }
+
+    fn compare(
+        &self,
+        device: DeviceId,
+        name: &'static str,
+        told: Bytes,
+        counted: u64,
+    ) -> Result<(), Violation> {
+        let violation = Violation::Device { device, name, told, counted: Bytes(counted) };
+        if told.0 == counted { Ok(()) } else { Err(violation) }
+    }
+}

@@ -1,0 +1,111 @@
+//! What a name of memory stands for while a program runs: which memory, and which bytes of it.
+
+use super::cursor::Broken;
+use crate::base::{Bytes, HostBufferId};
+use crate::trace::{Access, Decision, Memory, Placement, Use};
+
+/// What a name of memory stands for.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    memory: Memory,
+    /// The first byte that it stands for, counted from the start of the memory.
+    from: u64,
+    size: u64,
+    /// Of an allocation, what expectations know about it.
+    pub(super) placement: Option<Placement>,
+}
+
+/// Who touches memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// The host itself.
+    Host,
+    /// A kernel or a memset.
+    Device,
+    /// A copy, which reaches everything.
+    Copy,
+}
+
+impl By {
+    /// Whether it reaches such memory.
+    pub(super) fn reaches(self, memory: Kind) -> bool {
+        match self {
+            By::Host => memory != Kind::Device,
+            By::Device => memory != Kind::Pageable,
+            By::Copy => true,
+        }
+    }
+}
+
+/// What kind of memory it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Device,
+    Managed,
+    Pinned,
+    Pageable,
+}
+
+impl Kind {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Kind::Device => "device memory",
+            Kind::Managed => "managed memory",
+            Kind::Pinned => "pinned memory of the host",
+            Kind::Pageable => "pageable memory of the host",
+        }
+    }
+
+    const fn of(memory: Memory) -> Self {
+        match memory {
+            Memory::Device(_) => Kind::Device,
+            Memory::Managed(_) => Kind::Managed,
+            Memory::Pinned(_) => Kind::Pinned,
+            Memory::Pageable(_) => Kind::Pageable,
+        }
+    }
+}
+
+impl Held {
+    /// An allocation.
+    pub(super) fn placed(decision: &Decision, managed: bool) -> Self {
+        let memory = if managed { Memory::Managed } else { Memory::Device };
+        let (from, size) = (0, decision.requested.0);
+        Self { memory: memory(decision.alloc), from, size, placement: Some(decision.placement()) }
+    }
+
+    /// A buffer of the host.
+    pub(super) fn host(id: HostBufferId, size: Bytes, pinned: bool) -> Self {
+        let memory = if pinned { Memory::Pinned(id) } else { Memory::Pageable(id) };
+        Self { memory, from: 0, size: size.0, placement: None }
+    }
+
+    /// A part of it, by its first byte and the byte after its last one; without them all of it.
+    pub(super) fn view(&self, part: Option<(u64, u64)>) -> Result<Self, Broken> {
+        let (from, to) = part.unwrap_or((0, self.size));
+        if from >= to && part.is_some() {
+            return Err(Broken::EmptyPart { from, to });
+        }
+        if to > self.size {
+            return Err(Broken::Outside { from, to, size: self.size });
+        }
+        Ok(Self { memory: self.memory, from: self.from + from, size: to - from, placement: None })
+    }
+
+    /// The use of a part of it.
+    pub(super) fn touch(&self, part: Option<(u64, u64)>, access: Access, by: By) -> Result<Use, Broken> {
+        let Held { memory, from, size, .. } = self.view(part)?;
+        if !by.reaches(Kind::of(memory)) {
+            return Err(Broken::OutOfReach(Kind::of(memory).name()));
+        }
+        Ok(Use { memory, from: Bytes(from), size: Bytes(size), access })
+    }
+}
+
+/// Whether memory may be copied from one place to another.
+pub(super) fn copied(to: &Use, from: &Use) -> Result<(), Broken> {
+    if to.size != from.size {
+        return Err(Broken::Sizes { to: to.size.0, from: from.size.0 });
+    }
+    if to.overlaps(from) { Err(Broken::Overlap) } else { Ok(()) }
+}

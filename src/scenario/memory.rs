@@ -1,0 +1,40 @@
+//! Memory outside of pools: `malloc`, plain `free`, and the figures of devices.
+
+use super::check::Checker;
+use super::names::{Kind, Meaning};
+use super::{Action, Unit, codes};
+use crate::base::DeviceId;
+use crate::syntax::ast::{self, Path};
+use crate::trace::{DeviceFigure, Reading};
+
+impl Checker<'_> {
+    pub(super) fn malloc(&mut self, malloc: &ast::Malloc) -> Option<Action> {
+        let buffer = self.allocated(&malloc.buffer);
+        let size = self.runtime_value(&malloc.size, Unit::Bytes);
+        let device = match &malloc.device {
+            Some(name) => match self.resolve(name, &[Kind::Device]) {
+                Some(Meaning::Device(device)) => Some(device),
+                _ => None,
+            },
+            // As in CUDA, where the first device is the current one of a thread that says nothing.
+            None => Some(DeviceId::new(0)),
+        };
+        Some(Action::Malloc { device: device?, size: size?, managed: malloc.managed, buffer: buffer? })
+    }
+
+    pub(super) fn plain_free(&mut self, path: &Path) -> Option<Action> {
+        self.buffer(path).map(Action::PlainFree)
+    }
+
+    /// `gpu0.free`; `None` for what is not about a device, `Some(None)` for a mistake that is told.
+    pub(super) fn device_figure(&mut self, path: &Path) -> Option<Option<Reading>> {
+        let [device, figure] = path.segments.as_slice() else { return None };
+        let binding = self.table.get(&device.name.text)?;
+        let (Kind::Device, meaning) = (binding.kind, binding.meaning.clone()) else { return None };
+        let Some(Meaning::Device(id)) = meaning else { return Some(None) };
+        let whole = self.no_index(device).and(self.no_index(figure));
+        let known = DeviceFigure::ALL.map(|figure| (figure.name(), figure));
+        let word = self.word(&figure.name, codes::UNKNOWN_ATTRIBUTE, "figure of a device called", known);
+        Some(whole.and(word).map(|figure| Reading::Device(id, figure)))
+    }
+}

@@ -1,0 +1,90 @@
+//! The memory of a device: what its pools hold, what was allocated outside of them, what is free; and what can be read of
+//! a pool or a device.
+
+use super::Figure;
+use crate::base::{Bytes, DeviceId, PoolId};
+
+/// Where the memory of a device is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceState {
+    /// All of it.
+    pub memory: Bytes,
+    /// What pools have reserved.
+    pub pools: Bytes,
+    /// What was allocated outside of pools (`cudaMalloc`) and has not come back.
+    pub outside: Bytes,
+    /// The part of `outside` whose `cudaFreeAsync` has not completed.
+    pub leaving: Bytes,
+}
+
+impl DeviceState {
+    /// What nobody holds.
+    pub fn free(self) -> Bytes {
+        Bytes(self.memory.0 - self.pools.0 - self.outside.0)
+    }
+
+    /// One figure, in bytes.
+    pub fn figure(self, figure: DeviceFigure) -> u64 {
+        match figure {
+            DeviceFigure::Free => self.free().0,
+            DeviceFigure::Memory => self.memory.0,
+        }
+    }
+}
+
+/// A figure of a device that a program can read (`cudaMemGetInfo`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeviceFigure {
+    /// The bytes that nobody holds.
+    Free,
+    /// All bytes.
+    Memory,
+}
+
+impl DeviceFigure {
+    /// Every figure.
+    pub const ALL: [DeviceFigure; 2] = [DeviceFigure::Free, DeviceFigure::Memory];
+
+    /// The word of the language and of every report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DeviceFigure::Free => "free",
+            DeviceFigure::Memory => "memory",
+        }
+    }
+}
+
+/// Something that a program can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reading {
+    /// A figure of a pool (`cudaMemPoolGetAttribute`, and what only a simulation can give).
+    Pool(PoolId, Figure),
+    /// A figure of a device (`cudaMemGetInfo`).
+    Device(DeviceId, DeviceFigure),
+}
+
+impl Reading {
+    /// The word of the language for the figure.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reading::Pool(_, figure) => figure.name(),
+            Reading::Device(_, figure) => figure.name(),
+        }
+    }
+
+    /// Whether it is a count rather than bytes.
+    pub const fn is_count(self) -> bool {
+        match self {
+            Reading::Pool(_, figure) => figure.is_count(),
+            Reading::Device(..) => false,
+        }
+    }
+
+    /// Whether it is a switch (0 or 1) rather than bytes.
+    pub const fn is_switch(self) -> bool {
+        match self {
+            Reading::Pool(_, figure) => figure.is_switch(),
+            Reading::Device(..) => false,
+        }
+    }
+}
