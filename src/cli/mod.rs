@@ -54,8 +54,8 @@ enum Command {
     Manual(shell::Manual),
 }
 
-/// With the allocator model, and the version of what `--format json` writes.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (model cuda, JSON lines schema 2)");
+/// With the allocator model, and the versions of the language and of what `--format json` writes.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (language 1, model cuda, JSON lines schema 2)");
 
 const HELP: &str = "\
 Exit status:
@@ -125,7 +125,8 @@ mod tests {
     }
 
     #[test]
-    fn the_version_names_the_schema() {
+    fn the_version_names_language_and_schema() {
+        assert!(super::VERSION.contains(&format!("(language {},", crate::syntax::VERSION)));
         assert!(super::VERSION.ends_with(&format!("schema {})", crate::report::SCHEMA)));
     }
 }

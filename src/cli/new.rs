@@ -20,6 +20,7 @@ pub(super) struct New {
 
 /// What is written, with the title at its place.
 const TEMPLATE: &str = r#"# A buffer is filled on one stream, read and freed on another. One line is one call of the host.
+millpond 1
 scenario "TITLE"
 
 pool scratch on gpu0 { release_threshold = max }

@@ -46,7 +46,7 @@ pub struct Variants<'f> {
 pub struct Twin<'f> {
     /// Its statements.
     pub file: File,
-    /// The buffers and labels that it goes without, with their lines.
+    /// The names that it goes without, with their lines.
     pub omitted: BTreeMap<&'f str, Span>,
 }
 
@@ -421,16 +421,17 @@ fn replace(settings: &mut Settings, new: &Setting) {
     *settings = Settings::Inline(old);
 }
 
-/// The names that a line declares, buffer and label, with the place of the line.
+/// The names that a line declares, such as a buffer and a label, with the place of the line.
 fn declares(item: &Item) -> impl Iterator<Item = (&str, Span)> {
-    let buffer = match &item.content {
+    let created = match &item.content {
         Content::Statement(Statement::Call(call)) => match &call.kind {
             CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. } => {
                 Some(&buffer.segments[0].name)
             }
+            CallKind::Create(create) => Some(create.resource.name()),
             _ => None,
         },
         _ => None,
     };
-    label(item).into_iter().chain(buffer).map(|name| (name.text.as_str(), item.span))
+    label(item).into_iter().chain(created).map(|name| (name.text.as_str(), item.span))
 }

@@ -4,6 +4,7 @@ mod outside;
 mod transfer;
 
 use super::collectives::Collectives;
+use super::resources::Resources;
 use super::threads::{Awaited, Blocked, Host, Threads};
 use super::{Chooser, Progress};
 use crate::base::{
@@ -22,16 +23,17 @@ use transfer::Returns;
 #[derive(Debug)]
 pub struct Machine<A, P, C, S> {
     pub(super) order: Order,
-    model: A,
+    pub(super) model: A,
     pub(super) progress: P,
     pub(super) chooser: C,
-    sink: S,
+    pub(super) sink: S,
     pub(super) streams: IndexVec<StreamId, StreamSetup>,
     pools: usize,
     costs: HostCosts,
     legacy_sync_releases: bool,
     pub(super) threads: Threads,
     pub(super) collectives: Collectives,
+    pub(super) resources: Resources,
     scratch: Scratch,
 }
 
@@ -49,7 +51,7 @@ struct Scratch {
 reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, threads,
-    collectives, scratch,
+    collectives, resources, scratch,
 });
 
 /// Whose call it is, and of which statement.
@@ -74,6 +76,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             legacy_sync_releases: setup.rules.legacy_sync_releases,
             threads: Threads::new(setup),
             collectives: Collectives::new(setup),
+            resources: Resources::new(setup),
             scratch: Scratch::default(),
         }
     }
@@ -128,13 +131,18 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.complete(stream);
         }
         self.progress.wait_until(now);
+        let with_pool = self.with_pool(call);
+        let call = with_pool.as_ref().unwrap_or(call);
         if blocked.is_none() && !matches!(call, Call::Peek(_)) {
             self.emit(caller, None, Kind::Call(call));
         }
         if !call.only_looks() {
             self.complete_frees(caller);
         }
+        // What a blocked call waits for was settled when it was made.
+        let refused = if blocked.is_none() { self.resources.check(call).err() } else { None };
         match call {
+            _ if refused.is_some() => {}
             Call::Sync(target) => return self.synchronise(caller, *target),
             Call::Poll(target) => return self.poll(caller, *target),
             Call::Copy { stream, blocking, takes, to, from } => {
@@ -154,7 +162,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             }
             _ => {}
         }
-        let result = self.perform(caller, call);
+        let result = refused.map_or_else(|| self.perform(caller, call), Err);
         if let Err(failure) = result {
             self.emit(caller, None, Kind::Failed(failure));
         }
@@ -201,15 +209,15 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             }
             Call::Record { stream, event } => self.mark(caller, *stream, Effect::Record(*event)),
             Call::Wait { stream, event } => self.mark(caller, *stream, Effect::Wait(*event)),
-            Call::Trim { pool, keep } => {
-                self.trim(caller, *pool, *keep);
-                Ok(Reply::Done)
-            }
+            Call::Trim { pool, keep } => Ok(self.trim(caller, *pool, *keep)),
             Call::Set { pool, attribute, value } => {
                 self.model.set(*pool, *attribute, *value)?;
                 self.emit_state(caller, *pool);
                 Ok(Reply::Done)
             }
+            Call::SetPool { device, pool } => self.resources.set_pool(*device, *pool),
+            Call::Create { resource, reusing } => self.resources.create(*resource, *reusing),
+            Call::Destroy(resource) => self.destroy(caller, *resource),
             Call::Read(reading) => {
                 let value = self.read(caller, *reading);
                 self.emit(caller, None, Kind::Value(value));
@@ -221,8 +229,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Ok(Reply::Done)
             }
             Call::Spawn(host) => {
-                self.threads.spawn(caller.host, *host);
-                self.order.follow(caller.host, *host);
+                self.spawn(caller.host, *host);
                 Ok(Reply::Done)
             }
             Call::Expect { expect, operands } => {
@@ -253,14 +260,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         Ok(Reply::Done)
     }
 
-    fn snapshot(&mut self, caller: Caller, snapshot: SnapshotId) {
-        if self.sink.wants(Detail::Pictures) {
-            let pictures: Vec<_> =
-                (0..self.pools).map(|pool| self.model.picture(PoolId::new(pool))).collect();
-            self.emit(caller, None, Kind::Snapshot { snapshot, pools: &pictures });
-        }
-    }
-
     fn runs(&mut self, caller: Caller, takes: &Takes) -> Runs {
         match takes {
             Takes::For(law) => Runs::For(self.chooser.duration(caller.stmt, law)),
@@ -268,11 +267,21 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
     }
 
-    fn trim(&mut self, caller: Caller, pool: PoolId, keep: Bytes) {
+    fn trim(&mut self, caller: Caller, pool: PoolId, keep: Bytes) -> Reply {
         let bytes = self.model.trim(pool, keep);
         if bytes > Bytes::ZERO {
             self.emit(caller, None, Kind::Released { pool, bytes });
             self.emit_state(caller, pool);
+        }
+        Reply::Done
+    }
+
+    fn snapshot(&mut self, caller: Caller, snapshot: SnapshotId) {
+        if self.sink.wants(Detail::Pictures) {
+            let pools = (0..self.pools).map(PoolId::new);
+            let pools = pools.filter(|pool| self.resources.is_there(*pool));
+            let pictures: Vec<_> = pools.map(|pool| self.model.picture(pool)).collect();
+            self.emit(caller, None, Kind::Snapshot { snapshot, pools: &pictures });
         }
     }
 
@@ -280,9 +289,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         &mut self,
         caller: Caller,
         stream: StreamId,
-        pool: PoolId,
+        pool: Option<PoolId>,
         size: Bytes,
     ) -> Result<Reply, Failure> {
+        let pool = pool.ok_or(Failure::InvalidValue)?;
         let at = self.order.next_ticket(stream).expect("a stream has less than 2^32 operations");
         let request = Request { pool, size, at };
         let wants_refusals = self.sink.wants(Detail::Refusals);
@@ -467,6 +477,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if !self.threads.promises.is_empty() {
             self.keep_promise(ticket);
         }
+        if self.has_ending_pools() {
+            self.end_pools(operation);
+        }
         for stream in ready.drain(..) {
             self.start(stream);
         }
@@ -508,7 +521,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
     }
 
-    fn emit_state(&mut self, caller: Caller, pool: PoolId) {
+    pub(super) fn emit_state(&mut self, caller: Caller, pool: PoolId) {
         if self.sink.wants(Detail::States) {
             let state = self.model.state(pool);
             self.emit(caller, None, Kind::State { pool, state: &state });

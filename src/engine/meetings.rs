@@ -33,6 +33,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         self.submit(caller, stream, Runs::Together(collective, round), Effect::None);
     }
 
+    pub(super) fn spawn(&mut self, by: HostId, host: HostId) {
+        self.threads.spawn(by, host);
+        self.order.follow(by, host);
+    }
+
     pub(super) fn signal(&mut self, host: HostId, signal: SignalId) {
         let Machine { threads, order, progress, .. } = self;
         let now = threads.hosts[host].now;

@@ -8,6 +8,7 @@ mod collectives;
 mod deadlock;
 mod machine;
 mod meetings;
+mod resources;
 mod run;
 mod threads;
 mod timeline;

@@ -92,6 +92,10 @@ pub trait Allocator: Clone {
     /// Gives idle physical memory of a pool back, so that at least `keep` stays reserved; says how much went.
     fn trim(&mut self, pool: PoolId, keep: Bytes) -> Bytes;
 
+    /// The end of a destroyed pool: all its physical memory goes back, once no allocation of it is live and all its frees are
+    /// within `done`. Says how much that was; `None`: something is still in use, and nothing changes.
+    fn end(&mut self, pool: PoolId, done: &Cut) -> Option<Bytes>;
+
     /// Sets an attribute.
     ///
     /// # Errors

@@ -120,7 +120,7 @@ impl Accounting {
         self.asked = None;
         match call {
             Call::Set { pool, attribute, .. } => self.resetting = Some((*pool, *attribute)),
-            Call::Alloc { pool, .. } => self.asked = Some(Asked::Pool(*pool)),
+            Call::Alloc { pool, .. } => self.asked = pool.map(Asked::Pool),
             Call::Malloc { device, managed, .. } => {
                 self.asked = Some(Asked::Device { device: *device, managed: *managed });
             }
@@ -263,6 +263,7 @@ mod tests {
             streams: index_vec![],
             events: 0,
             signals: 0,
+            created: Vec::new(),
             hosts: 1,
             barriers: index_vec![],
             collectives: index_vec![],
@@ -284,7 +285,7 @@ mod tests {
 
     fn alloc(books: &mut Accounting, serial: u32, start: u64) {
         let (stream, pool) = (StreamId::new(0), PoolId::new(0));
-        feed(books, Kind::Call(&Call::Alloc { stream, pool, size: Bytes(512) }));
+        feed(books, Kind::Call(&Call::Alloc { stream, pool: Some(pool), size: Bytes(512) }));
         let decision = Decision {
             alloc: AllocId { slot: serial, serial },
             range: Range { start, size: Bytes(512) },

@@ -4,7 +4,7 @@
 //! expectation, so that a long run costs no more than a short one. What the verdict looks like is the report's affair.
 
 use crate::base::{BufferId, ExpectId, IndexVec, Nanos, StmtId};
-use crate::scenario::{Demand, Moment, Outcome, Program};
+use crate::scenario::{Demand, Moment, Outcome, Program, When};
 use crate::trace::{Deadlock, Detail, Event, Failure, Kind, Operands, Placement, Policy, Sink};
 use std::collections::BTreeMap;
 
@@ -203,10 +203,11 @@ impl<'p> Expectations<'p> {
         let statements = &self.program.statements;
         let mut failed: Vec<_> = self.failed.into_iter().collect();
         failed.sort_by_key(|(_, (nth, _))| *nth);
-        let failed = failed.into_iter().map(|((stmt, failure), (_, times))| {
-            let outcome = statements[stmt].outcome;
-            let expected = outcome == Outcome::Fails(failure) || outcome == Outcome::MayFail(failure);
-            FailedCall { stmt, failure, times, expected }
+        let failed = failed.into_iter().map(|((stmt, failure), (_, times))| FailedCall {
+            stmt,
+            failure,
+            times,
+            expected: statements[stmt].outcome.allows(failure),
         });
         let missed = self.demanded.iter().filter(|(_, (calls, failures))| failures < calls);
         let missed = missed.filter_map(|(stmt, (calls, failures))| match statements[*stmt].outcome {
@@ -251,7 +252,11 @@ impl<'p> Expectations<'p> {
         for (expect, line) in self.program.expects.iter_enumerated() {
             let Demand::Moments { subject, object, .. } = line.demand else { continue };
             let at = |moment: Moment| self.moments[&moment.stmt][usize::from(moment.end)];
-            if let (Some(left), Some(right)) = (at(subject), at(object)) {
+            let right = match object {
+                When::Moment(object) => at(object),
+                When::Time(time) => Some(time),
+            };
+            if let (Some(left), Some(right)) = (at(subject), right) {
                 self.judge(expect, &Operands::Values { left: left.0.into(), right: right.0.into() });
             }
         }
@@ -299,7 +304,8 @@ impl Sink for Expectations<'_> {
 /// The statements whose moments are expected to be related.
 fn named_in_moments(program: &Program) -> impl Iterator<Item = StmtId> + '_ {
     program.expects.iter().flat_map(|line| match line.demand {
-        Demand::Moments { subject, object, .. } => vec![subject.stmt, object.stmt],
+        Demand::Moments { subject, object: When::Moment(object), .. } => vec![subject.stmt, object.stmt],
+        Demand::Moments { subject, object: When::Time(_), .. } => vec![subject.stmt],
         _ => Vec::new(),
     })
 }
@@ -418,6 +424,26 @@ mod tests {
         assert_eq!(judged(waits(false), Some(subject.clone()), object(3)), None);
         assert_eq!(judged(waits(true), Some(subject.clone()), object(4)), Some(Mismatch::Waits));
         assert_eq!(judged(waits(false), Some(subject), object(5)), Some(Mismatch::NoWait { freed: true }));
+    }
+
+    /// Each form of a relation, with allocations that meet it and others that do not.
+    #[test]
+    fn every_relation_is_judged_both_ways() {
+        let x = || Some(placement(0, 512, Policy::Growth));
+        let same = || Some(placement(0, 512, Policy::SameStream));
+        let beside = || Some(placement(512, 512, Policy::Growth));
+        for (demand, met_by, missed_by) in [
+            (Demand::Reuses { not: false, via: None }, same(), beside()),
+            (Demand::Reuses { not: true, via: None }, beside(), same()),
+            (Demand::Reuses { not: false, via: Some(Policy::SameStream) }, same(), beside()),
+            (Demand::Reuses { not: true, via: Some(Policy::SameStream) }, beside(), same()),
+            (Demand::At { not: false }, same(), beside()),
+            (Demand::At { not: true }, beside(), same()),
+            (Demand::ServedBy(Policy::SameStream), same(), beside()),
+        ] {
+            assert_eq!(judged(demand, met_by, x()), None, "{demand:?}");
+            assert!(judged(demand, missed_by, x()).is_some(), "{demand:?}");
+        }
     }
 
     #[test]

@@ -69,6 +69,12 @@ impl Flight {
         self.queues.iter().zip(cut).all(|(queue, until)| queue.retired >= *until)
     }
 
+    /// How many operations of each stream have completed.
+    pub(super) fn completed(&self, into: &mut Vec<u32>) {
+        into.clear();
+        into.extend(self.queues.iter().map(|queue| queue.retired));
+    }
+
     pub(super) fn len(&self) -> usize {
         self.len
     }

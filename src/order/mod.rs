@@ -358,6 +358,11 @@ impl Order {
         self.flight.is_complete(cut)
     }
 
+    /// How many operations of each stream have completed.
+    pub fn completed(&self, into: &mut Vec<u32>) {
+        self.flight.completed(into);
+    }
+
     /// How many operations are in flight.
     pub fn in_flight(&self) -> usize {
         self.flight.len()

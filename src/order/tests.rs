@@ -14,6 +14,7 @@ fn setup(kinds: &[StreamKind], events: usize) -> Setup {
         streams: kinds.iter().map(|kind| StreamSetup { device, kind: *kind }).collect(),
         events,
         signals: 0,
+        created: Vec::new(),
         hosts: 1,
         barriers: index_vec![],
         collectives: index_vec![],

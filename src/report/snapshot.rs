@@ -80,7 +80,7 @@ impl Sink for Snapshots<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>) {
-        if let Kind::Call(Call::Alloc { pool, .. }) = event.kind {
+        if let Kind::Call(Call::Alloc { pool: Some(pool), .. }) = event.kind {
             self.used.insert(*pool);
         }
         if let Kind::Snapshot { snapshot, pools } = event.kind {

@@ -72,7 +72,7 @@ impl Sink for Tally {
 
     fn event(&mut self, event: &Event<'_>) {
         match event.kind {
-            Kind::Call(Call::Alloc { pool, .. }) => self.pools[*pool].touched = true,
+            Kind::Call(Call::Alloc { pool: Some(pool), .. }) => self.pools[*pool].touched = true,
             Kind::Decided(decision) => self.decided(decision),
             Kind::Released { .. } => self.unmaps += 1,
             // A scenario may reset the high mark; the highest of all marks is what the run needed.

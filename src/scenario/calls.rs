@@ -1,12 +1,12 @@
 //! Calls and expectations: each statement becomes instructions.
 
-use super::check::Checker;
+use super::check::{Block, Checker};
 use super::compute::{common_unit, default_stream_word};
 use super::names::{Kind, Meaning};
 use super::value::unit_name;
 use super::{
-    Action, Chosen, Demand, Expect, Formula, Instruction, Moment, Outcome, Place, SnapshotLine, SyncTarget,
-    Unit, Value, codes,
+    Action, Chosen, Demand, Expect, Formula, Instruction, Outcome, Place, SnapshotLine, SyncTarget, Unit,
+    Value, codes,
 };
 use crate::base::{BufferId, DeviceId, Diagnostic, EventId, Span, StmtId, stable_hash};
 use crate::syntax::ast::{self, CallKind, Operation, Path, Relation};
@@ -36,6 +36,9 @@ impl Checker<'_> {
             }
             CallKind::Set { attribute, value } => self.set(attribute, value),
             CallKind::Reset(attribute) => self.reset(attribute),
+            CallKind::SetPool { device, pool } => self.set_pool(device, pool),
+            CallKind::Create(create) => self.create(create),
+            CallKind::Destroy(path) => self.destroy(path),
             CallKind::Signal(name) => self.give(name).map(Action::Signal),
             CallKind::Malloc(malloc) => self.malloc(malloc),
             CallKind::Free(buffer) => self.plain_free(buffer),
@@ -49,8 +52,34 @@ impl Checker<'_> {
         match action.filter(|_| outcome.is_some()) {
             Some(action) => self.code.push(Instruction::Call { stmt, action }),
             // Nothing more is said about the buffers of a statement with a mistake.
-            None => self.buffers_are_uncertain(call),
+            None => {
+                self.buffers_are_uncertain(call);
+                self.resources_are_uncertain(&call.kind);
+            }
         }
+        if let Some(body) = call.handler() {
+            self.handler(outcome, body);
+        }
+    }
+
+    /// The block behind `else`. It is read even where its call has a mistake.
+    fn handler(&mut self, outcome: Option<Outcome>, body: &ast::Body) {
+        let start = self.code.len();
+        if let Some(Outcome::Handled { failure, .. }) = outcome {
+            self.code.push(Instruction::Otherwise { failure, end: 0 });
+        }
+        self.block(Block::Handler, &body.items);
+        let after = self.code.len();
+        if let Some(Instruction::Otherwise { end, .. }) = self.code.get_mut(start) {
+            *end = after;
+        }
+    }
+
+    /// The lines between the braces of a block that is opened at this place.
+    fn lines_of(&self, opened: Span, body: &ast::Body) -> (u32, u32) {
+        let opened = self.lines.line(opened.start);
+        let close = body.close.as_ref().map_or(opened, |close| self.lines.line(close.span.start));
+        if close > opened + 1 { (opened + 1, close - 1) } else { (opened, opened) }
     }
 
     /// After a mistake, nothing is said about the life of the buffers that the statement is about.
@@ -79,7 +108,13 @@ impl Checker<'_> {
         let Some(outcome) = outcome else { return Some(Outcome::Succeeds) };
         let known = Failure::ALL.map(|failure| (failure.name(), failure));
         let failure = self.word(&outcome.error, codes::UNKNOWN_ERROR, "error called", known)?;
-        Some(if outcome.or { Outcome::MayFail(failure) } else { Outcome::Fails(failure) })
+        Some(match &outcome.kind {
+            ast::OutcomeKind::Fails => Outcome::Fails(failure),
+            ast::OutcomeKind::OrFails => Outcome::MayFail(failure),
+            ast::OutcomeKind::Else(body) => {
+                Outcome::Handled { failure, lines: self.lines_of(outcome.error.span, body) }
+            }
+        })
     }
 
     /// A value that may depend on what the run read before.
@@ -93,10 +128,9 @@ impl Checker<'_> {
             Operation::Alloc { buffer, size, pool } => {
                 let buffer = self.allocated(buffer);
                 let size = self.runtime_value(size, Unit::Bytes);
-                let pool = match (pool, &stream) {
-                    (Some(pool), _) => self.pool(pool),
-                    (None, Some(stream)) => Some(self.default_pools[self.setup.streams[stream.base].device]),
-                    (None, None) => None,
+                let pool = match pool {
+                    Some(pool) => self.pool(pool).map(Some),
+                    None => Some(None),
                 };
                 Some(Action::Alloc { stream: stream?, pool: pool?, size: size?, buffer: buffer? })
             }
@@ -157,6 +191,7 @@ impl Checker<'_> {
             }
             _ => return None,
         };
+        self.launched.entry(kernel).or_default().push(stmt);
         let takes = takes.map(|(_, takes)| takes);
         let declared = &self.kernels[kernel.index()];
         let (wanted, place) = (declared.uses.len(), declared.parameters);
@@ -287,12 +322,7 @@ impl Checker<'_> {
                 }
             }
             ast::Expect::Moments { subject, comparator, object } => {
-                let comparison = comparison_of(comparator);
-                let (subject, object) = (self.moment(subject), self.moment(object));
-                if let Some((subject, object)) = subject.zip(object) {
-                    let demand = Demand::Moments { subject, comparison, object };
-                    self.expects.push(Expect { stmt, demand });
-                }
+                self.moments(stmt, subject, comparator, object);
             }
             ast::Expect::Relate { subject, relation, not } => self.relate(stmt, subject, relation, *not),
         }
@@ -316,13 +346,6 @@ impl Checker<'_> {
         let expect = self.expects.push(Expect { stmt, demand: Demand::Compare { comparison, unit } });
         let action = Action::Compare { expect, left: left.formula, right: right.formula };
         self.code.push(Instruction::Call { stmt, action });
-    }
-
-    fn moment(&mut self, moment: &ast::Moment) -> Option<Moment> {
-        match self.resolve(&moment.label, &[Kind::Label])? {
-            Meaning::Label(stmt) => Some(Moment { stmt, end: moment.end }),
-            _ => None,
-        }
     }
 
     fn relate(&mut self, stmt: StmtId, subject: &Path, relation: &Relation, not: bool) {
@@ -353,7 +376,7 @@ impl Checker<'_> {
     }
 }
 
-fn comparison_of(comparator: &ast::Name) -> Comparison {
+pub(super) fn comparison_of(comparator: &ast::Name) -> Comparison {
     match comparator.text.as_str() {
         "==" => Comparison::Equal,
         "!=" => Comparison::NotEqual,

@@ -2,6 +2,8 @@
 //!
 //! A part that finds a mistake tells it and answers `None`; whoever gets a `None` adds nothing to it.
 
+use super::life::Resources;
+use super::moments::Launches;
 use super::names::{Binding, Kind, Meaning, Missing, NameTable};
 use super::places::{HostName, advice};
 use super::threads::Within;
@@ -68,6 +70,8 @@ pub(super) struct Collective {
 pub(super) enum Block {
     /// It repeats them; where it is in the code.
     Loop(usize),
+    /// It carries them out where a call has failed.
+    Handler,
     /// A host thread of their own carries them out.
     Thread,
     /// Nothing that is known, since the line that opens it has a mistake.
@@ -106,13 +110,14 @@ pub(super) struct Checker<'t> {
     pub(super) kernels: Vec<Kernel>,
     pub(super) buffers: Vec<BufferName>,
     pub(super) signals: Vec<Signal>,
+    pub(super) resources: Resources,
     pub(super) collectives: Vec<Collective>,
     /// The blocks around, from the outermost.
     pub(super) blocks: Vec<Around>,
     /// The threads around, from the outermost.
     pub(super) within: Vec<Within>,
     /// How often the innermost body is entered.
-    turns: u64,
+    pub(super) turns: u64,
     executed: u64,
     pub(super) code: Vec<Instruction>,
     /// The loops, by their place in the code, whose turns differ in the buffers that they choose.
@@ -128,6 +133,7 @@ pub(super) struct Checker<'t> {
     pub(super) snapshots: IndexVec<SnapshotId, SnapshotLine>,
     /// How many launches of this stream and kernel there are so far.
     pub(super) launches: BTreeMap<(String, String), u32>,
+    pub(super) launched: Launches,
 }
 
 impl<'t> Checker<'t> {
@@ -145,6 +151,7 @@ impl<'t> Checker<'t> {
             streams: IndexVec::new(),
             events: 0,
             signals: 0,
+            created: Vec::new(),
             hosts: 1,
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
@@ -165,6 +172,7 @@ impl<'t> Checker<'t> {
             kernels: Vec::new(),
             buffers: Vec::new(),
             signals: Vec::new(),
+            resources: Resources::default(),
             collectives: Vec::new(),
             blocks: Vec::new(),
             within: Vec::new(),
@@ -180,6 +188,7 @@ impl<'t> Checker<'t> {
             expects: IndexVec::new(),
             snapshots: IndexVec::new(),
             launches: BTreeMap::new(),
+            launched: Launches::new(),
         }
     }
 
@@ -189,9 +198,7 @@ impl<'t> Checker<'t> {
                 Content::Statement(statement) => self.statement(item.span, statement),
                 // The body of a block that could not be read is read nevertheless: its mistakes are its own.
                 Content::Broken(Some(body)) => {
-                    self.enter(Block::Broken);
-                    self.items(&body.items);
-                    self.leave();
+                    self.block(Block::Broken, &body.items);
                 }
                 Content::Broken(None) | Content::Blank | Content::Settings(_) | Content::Change(_) => {}
             }
@@ -203,6 +210,8 @@ impl<'t> Checker<'t> {
             return;
         }
         match statement {
+            // Its place and its number were looked at when it was read.
+            ast::Statement::Version(_) => {}
             ast::Statement::Scenario(title) => self.declare_title(title),
             ast::Statement::Device(device) => self.declare_device(device),
             ast::Statement::Pool(pool) => self.declare_pool(pool),
@@ -295,6 +304,13 @@ impl<'t> Checker<'t> {
         self.leave();
     }
 
+    /// The lines of a block.
+    pub(super) fn block(&mut self, block: Block, items: &[Item]) {
+        self.enter(block);
+        self.items(items);
+        self.leave();
+    }
+
     pub(super) fn enter(&mut self, block: Block) {
         self.blocks.push(Around { block, chooses_buffers: false, names: Vec::new() });
     }
@@ -341,6 +357,7 @@ impl<'t> Checker<'t> {
             names: self.names,
             code: self.code,
             registers: self.registers as usize,
+            creates: self.resources.creates,
             statements: self.statements,
             host_buffers,
             expects: self.expects,
@@ -408,7 +425,7 @@ impl<'t> Checker<'t> {
     pub(super) fn begin(&mut self, span: Span, outcome: Outcome) -> StmtId {
         self.count(span, self.turns);
         self.first_mention.push(self.mentions.len());
-        let text = self.text[span.range()].to_owned();
+        let text = self.text[span.range()].trim_end_matches('{').trim_end().to_owned();
         self.statements.push(Statement { span, line: self.lines.line(span.start), text, draws: 0, outcome })
     }
 

@@ -7,6 +7,7 @@ pub(super) const WRONG_KIND: Code = Code("wrong_kind");
 pub(super) const DUPLICATE_NAME: Code = Code("duplicate_name");
 pub(super) const USED_BEFORE_DECLARATION: Code = Code("used_before_declaration");
 pub(super) const USED_BEFORE_ALLOCATION: Code = Code("used_before_allocation");
+pub(super) const STILL_EXISTS: Code = Code("still_exists");
 pub(super) const STILL_LIVE: Code = Code("still_live");
 pub(super) const WRONG_ARGUMENT_COUNT: Code = Code("wrong_argument_count");
 pub(super) const WRONG_PART_COUNT: Code = Code("wrong_part_count");
@@ -29,6 +30,7 @@ pub(super) const DEVICE_NEEDED: Code = Code("device_needed");
 pub(super) const MISPLACED_DECLARATION: Code = Code("misplaced_declaration");
 pub(super) const RUN_TOO_LONG: Code = Code("run_too_long");
 pub(super) const TOO_MANY_NAMES: Code = Code("too_many_names");
+pub(super) const UNCLEAR_LAUNCH: Code = Code("unclear_launch");
 pub(super) const EMPTY_PART: Code = Code("empty_part");
 pub(super) const PART_OUT_OF_RANGE: Code = Code("part_out_of_range");
 pub(super) const OUT_OF_REACH: Code = Code("out_of_reach");
@@ -47,6 +49,7 @@ pub const TABLE: &[(Code, &str)] = &[
     (USED_BEFORE_DECLARATION, "A name is declared only after its use."),
     (USED_BEFORE_ALLOCATION, "A buffer is used where no allocation of that name precedes it."),
     (STILL_LIVE, "A name gets a new allocation while it still stands for a live one."),
+    (STILL_EXISTS, "A stream, an event or a pool is created while what has its name or its handle exists."),
     (WRONG_ARGUMENT_COUNT, "A kernel is called with another number of buffers than it has parameters."),
     (WRONG_PART_COUNT, "A barrier is said to be of another number of threads than elsewhere."),
     (
@@ -74,6 +77,7 @@ pub const TABLE: &[(Code, &str)] = &[
     (MISPLACED_DECLARATION, "A declaration stands inside of a block."),
     (RUN_TOO_LONG, "The loops make the run longer than 100,000,000 statements."),
     (TOO_MANY_NAMES, "An array is too large, or there are too many names."),
+    (UNCLEAR_LAUNCH, "An expectation names a kernel, and not just one line above it launches that kernel."),
     (EMPTY_PART, "A part of a buffer ends where it begins, or before."),
     (PART_OUT_OF_RANGE, "A part ends beyond the end of its buffer."),
     (OUT_OF_REACH, "Memory is touched by who cannot reach it, such as device memory by the host."),

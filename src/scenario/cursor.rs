@@ -2,10 +2,11 @@
 //!
 //! The engine and the hardware backend walk programs with it. It must not know how a call is carried out.
 
+use super::handles::{Creation, Handles};
 use super::held::{By, Held, copied};
-use super::{Action, Chosen, Formula, Instruction, Operator, Place, Program, Register, SyncTarget};
+use super::{Action, Chosen, Formula, Handle, Instruction, Operator, Place, Program, Register, SyncTarget};
 use crate::base::{BufferId, Bytes, HostId, Idx, IndexVec, Nanos, StmtId, reuse_on_clone};
-use crate::trace::{Access, Call, Failure, Operands, Placement, Reply, Target, Use};
+use crate::trace::{Access, Call, Failure, Operands, Placement, Reply, Resource, Target, Use};
 use smallvec::SmallVec;
 use std::fmt;
 
@@ -96,6 +97,7 @@ impl fmt::Display for Broken {
 pub struct Cursor {
     threads: IndexVec<HostId, Thread>,
     buffers: Vec<Bound>,
+    handles: Handles,
 }
 
 /// A host thread's place.
@@ -105,6 +107,8 @@ struct Thread {
     registers: Vec<i128>,
     /// Where the answer to the call that was yielded last goes.
     expects: Expects,
+    /// How the call that was yielded last failed.
+    failed: Option<Failure>,
     latest: StmtId,
     is_running: bool,
 }
@@ -128,12 +132,13 @@ enum Expects {
     Placement(BufferId, bool),
     Freed(BufferId),
     Value(Register),
+    Created(Creation),
     /// A thread begins at this instruction.
     Beginning(HostId, usize),
 }
 
-reuse_on_clone!(Thread { next, registers, expects, latest, is_running });
-reuse_on_clone!(Cursor { threads, buffers });
+reuse_on_clone!(Thread { next, registers, expects, failed, latest, is_running });
+reuse_on_clone!(Cursor { threads, buffers, handles });
 
 /// Why an action yields no call.
 enum Obstacle {
@@ -154,6 +159,7 @@ impl Cursor {
             next: 0,
             registers: vec![0; program.registers],
             expects: Expects::Nothing,
+            failed: None,
             latest: StmtId::new(0),
             is_running: false,
         };
@@ -161,7 +167,8 @@ impl Cursor {
         for (id, host) in program.host_buffers.iter_enumerated() {
             buffers[host.name.index()] = Bound::Held(Held::host(id, host.size, host.pinned));
         }
-        Self { threads: (0..program.setup.hosts).map(thread).collect(), buffers }
+        let handles = Handles::new(&program.setup, program.creates);
+        Self { threads: (0..program.setup.hosts).map(thread).collect(), buffers, handles }
     }
 
     /// The name that the answer to the latest call of a thread will be given to, if that call allocates.
@@ -179,15 +186,23 @@ impl Cursor {
 
     /// Goes on to the next call of a thread.
     pub fn next(&mut self, program: &Program, host: HostId) -> Step {
-        let Self { threads, buffers } = self;
+        let Self { threads, buffers, handles } = self;
         let thread = &mut threads[host];
         while let Some(instruction) = program.code.get(thread.next) {
             thread.next += 1;
             match instruction {
                 Instruction::Call { stmt, action } => {
-                    (thread.expects, thread.latest) = (Expects::Nothing, *stmt);
+                    (thread.expects, thread.failed, thread.latest) = (Expects::Nothing, None, *stmt);
                     return match thread.call(action, buffers) {
-                        Ok(call) => Step::Call(*stmt, call),
+                        Ok(mut call) => {
+                            handles.resolve(&mut call);
+                            if let (Call::Create { resource, .. }, Expects::Created(creation)) =
+                                (&mut call, thread.expects)
+                            {
+                                *resource = handles.next(creation);
+                            }
+                            Step::Call(*stmt, call)
+                        }
                         Err(Obstacle::Absent(buffer)) => Step::Skipped(*stmt, buffer),
                         Err(Obstacle::Broken(broken)) => thread.break_off(program, *stmt, broken),
                     };
@@ -196,6 +211,11 @@ impl Cursor {
                     Ok(value) => thread.registers[register.0 as usize] = value,
                     Err(broken) => return thread.break_off(program, *stmt, broken),
                 },
+                Instruction::Otherwise { failure, end } => {
+                    if thread.failed != Some(*failure) {
+                        thread.next = *end;
+                    }
+                }
                 Instruction::View { stmt, name, of } => {
                     thread.latest = *stmt;
                     match thread.view(name, of, buffers) {
@@ -248,6 +268,7 @@ impl Cursor {
     /// Takes the answer to the call that a thread yielded last.
     pub fn answer(&mut self, host: HostId, reply: &Result<Reply, Failure>) {
         let thread = &mut self.threads[host];
+        thread.failed = reply.as_ref().err().copied();
         match (std::mem::replace(&mut thread.expects, Expects::Nothing), reply) {
             (Expects::Placement(buffer, managed), Ok(Reply::Allocated(decision))) => {
                 self.buffers[buffer.index()] = Bound::Held(Held::placed(decision, managed));
@@ -263,6 +284,7 @@ impl Cursor {
             (Expects::Value(register), Ok(Reply::Value(value))) => {
                 thread.registers[register.0 as usize] = i128::from(*value);
             }
+            (Expects::Created(creation), reply) => self.handles.answer(creation, reply.is_ok()),
             (Expects::Beginning(child, begins), Ok(_)) => {
                 let registers = thread.registers.clone();
                 let child = &mut self.threads[child];
@@ -325,6 +347,7 @@ impl Thread {
             }
             Action::Read { reading, register } => self.reads(*register, Call::Read(*reading)),
             Action::Peek { reading, register } => self.reads(*register, Call::Peek(*reading)),
+            Action::SetPool { .. } | Action::Create { .. } | Action::Destroy(_) => self.existence(action)?,
             Action::HostFunction { stream, uses, takes, gives } => {
                 let uses = self.uses(uses, By::Host, buffers)?;
                 Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives, uses }
@@ -390,6 +413,28 @@ impl Thread {
             Err(_) => Bound::Absent,
         };
         view.map(drop)
+    }
+
+    /// A call about what exists.
+    fn existence(&mut self, action: &Action) -> Result<Call, Broken> {
+        Ok(match action {
+            Action::SetPool { device, pool } => Call::SetPool { device: *device, pool: *pool },
+            Action::Create { nth, name, first, reusing } => {
+                let reusing = reusing.as_ref().map(|old| self.resource(old)).transpose()?;
+                self.expects = Expects::Created(Creation { nth: *nth, name: *name, first: *first, reusing });
+                Call::Create { resource: *first, reusing }
+            }
+            Action::Destroy(handle) => Call::Destroy(self.resource(handle)?),
+            _ => unreachable!("only such actions come here"),
+        })
+    }
+
+    fn resource(&self, handle: &Handle) -> Result<Resource, Broken> {
+        Ok(match handle {
+            Handle::Stream(stream) => Resource::Stream(self.chosen(stream)?),
+            Handle::Event(event) => Resource::Event(self.chosen(event)?),
+            Handle::Pool(pool) => Resource::Pool(*pool),
+        })
     }
 
     fn target(&self, target: &SyncTarget) -> Result<Target, Broken> {

@@ -1,6 +1,7 @@
 //! Declarations: devices, pools, streams, events, kernels, named values.
 
 use super::check::{Checker, Kernel, NAMES_MAX};
+use super::life::POOLS_MAX;
 use super::names::{Binding, Kind, Meaning, Row};
 use super::value::Value;
 use super::{Chosen, Instruction, Outcome, Unit, codes};
@@ -10,7 +11,7 @@ use crate::trace::{Access, Attributes, DeviceSetup, Law, PoolSetup, Reuse, Strea
 use std::collections::BTreeMap;
 
 /// How many streams there may be. Progress is told by one counter a stream.
-const STREAMS_MAX: u64 = 4_096;
+pub(super) const STREAMS_MAX: u64 = 4_096;
 
 impl Checker<'_> {
     /// Without a line about a device, there is one.
@@ -63,6 +64,20 @@ impl Checker<'_> {
     }
 
     pub(super) fn declare_pool(&mut self, pool: &ast::Pool) {
+        let setup = self.pool_setup(pool);
+        if self.setup.pools.len() as u64 >= POOLS_MAX {
+            let message = format!("`{}` brings the number of pools above {POOLS_MAX}", pool.name.text);
+            self.error(codes::TOO_MANY_NAMES, message, pool.name.span, "");
+        }
+        let meaning = setup.map(|setup| {
+            self.names.pools.push(pool.name.text.clone());
+            Meaning::Pool(self.setup.pools.push(setup))
+        });
+        self.bind(&pool.name, Kind::Pool, meaning);
+    }
+
+    /// What the line of a pool says about it.
+    pub(super) fn pool_setup(&mut self, pool: &ast::Pool) -> Option<PoolSetup> {
         let device = self.device(pool.device.as_ref(), pool.name.span);
         let mut attributes = Attributes::default();
         let mut max_size = None;
@@ -80,11 +95,7 @@ impl Checker<'_> {
                 _ => max_size = Some(size).filter(|size| *size != Bytes::ZERO),
             }
         }
-        let meaning = device.map(|device| {
-            self.names.pools.push(pool.name.text.clone());
-            Meaning::Pool(self.setup.pools.push(PoolSetup { device, attributes, max_size }))
-        });
-        self.bind(&pool.name, Kind::Pool, meaning);
+        Some(PoolSetup { device: device?, attributes, max_size })
     }
 
     /// The settings of known names, each at most once.
@@ -144,7 +155,7 @@ impl Checker<'_> {
     }
 
     /// The device that a line names, or the only one.
-    fn device(&mut self, name: Option<&ast::Name>, declared: Span) -> Option<DeviceId> {
+    pub(super) fn device(&mut self, name: Option<&ast::Name>, declared: Span) -> Option<DeviceId> {
         if let Some(name) = name {
             return match self.resolve(name, &[Kind::Device])? {
                 Meaning::Device(device) => Some(device),

@@ -4,7 +4,7 @@
 use super::check::Checker;
 use super::held::{By, Kind};
 use super::{Formula, Place, codes};
-use crate::base::{BufferId, Bytes, Diagnostic, Span};
+use crate::base::{Bytes, Diagnostic, Span};
 
 /// What is known of the memory that a name stands for.
 #[derive(Clone, Copy)]
@@ -53,21 +53,28 @@ impl Extents {
     }
 
     /// The name stands for a new allocation.
-    pub(super) fn allocated(&mut self, name: BufferId, size: &Formula, kind: Kind) {
+    pub(super) fn allocated(&mut self, name: usize, size: &Formula, kind: Kind) {
         self.allocations += 1;
         let (memory, size) = (self.allocations, constant(size));
-        self.known[name.index()] = Some(Extent { kind, memory, from: Some(0), size });
+        self.known[name] = Some(Extent { kind, memory, from: Some(0), size });
     }
 
     /// The name stands for a part of another one.
-    pub(super) fn viewed(&mut self, name: BufferId, of: BufferId, place: &Place) -> Option<Wrong> {
+    pub(super) fn viewed(&mut self, name: usize, of: usize, place: &Place) -> Option<Wrong> {
         let part = self.part(of, place);
-        self.known[name.index()] = part.and_then(Result::ok);
+        self.known[name] = part.and_then(Result::ok);
         part.and_then(Result::err)
     }
 
+    /// Nothing is certain about the name any more.
+    pub(super) fn forget(&mut self, name: usize) {
+        if let Some(known) = self.known.get_mut(name) {
+            *known = None;
+        }
+    }
+
     /// A place is touched.
-    pub(super) fn touched(&self, name: BufferId, place: &Place, by: By) -> Option<Wrong> {
+    pub(super) fn touched(&self, name: usize, place: &Place, by: By) -> Option<Wrong> {
         match self.part(name, place)? {
             Ok(extent) if !by.reaches(extent.kind) => Some(Wrong::OutOfReach(extent.kind)),
             Ok(_) => None,
@@ -76,7 +83,7 @@ impl Extents {
     }
 
     /// One place is copied to another one.
-    pub(super) fn copied(&self, to: (BufferId, &Place), from: (BufferId, &Place)) -> Option<Wrong> {
+    pub(super) fn copied(&self, to: (usize, &Place), from: (usize, &Place)) -> Option<Wrong> {
         let [Ok(to), Ok(from)] = [self.part(to.0, to.1)?, self.part(from.0, from.1)?] else { return None };
         let (to_size, from_size) = (to.size?, from.size?);
         if to_size != from_size {
@@ -87,8 +94,8 @@ impl Extents {
         (to.memory == from.memory && meet).then_some(Wrong::Overlap)
     }
 
-    fn part(&self, name: BufferId, place: &Place) -> Option<Result<Extent, Wrong>> {
-        let whole = self.known[name.index()]?;
+    fn part(&self, name: usize, place: &Place) -> Option<Result<Extent, Wrong>> {
+        let whole = self.known[name]?;
         let Some((from, to)) = &place.part else { return Some(Ok(whole)) };
         let (from, to) = (constant(from), constant(to));
         if let (Some(to), Some(size)) = (to, whole.size)

@@ -1,24 +1,49 @@
-//! The life of each buffer name in the order of the program: allocated before it is used, and not again while it is live.
+//! The life of each name in the order of the program: a buffer is allocated before it is used, and not again while it is
+//! live; a stream, an event or a pool is not created again while it exists.
 //!
 //! The code is walked without running it. A loop whose turns all name the same buffers is walked twice, since a third turn
-//! finds what the second found; any other loop is walked in full.
+//! finds what the second found; any other loop is walked in full. A block that handles a failure is walked once more: what
+//! holds after it holds whether the call failed or not.
 
 use super::check::Checker;
 use super::extents::{self, Extents, Wrong};
 use super::held::{By, Kind};
-use super::{Action, Chosen, Formula, Instruction, Outcome, Place, codes};
-use crate::base::{BufferId, Diagnostic, Span, StmtId};
+use super::life::Named;
+use super::{Action, Chosen, Formula, Handle, Instruction, Outcome, Place, codes};
+use crate::base::{BufferId, Diagnostic, StmtId};
+use crate::trace::Resource;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of a buffer.
+/// What is known of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Life {
-    /// No allocation of that name so far.
+    /// Nothing of that name so far.
     Never,
-    /// Allocated by this statement.
+    /// There from the start.
+    Declared,
+    /// Allocated or created by this statement.
     Live(StmtId),
-    /// Freed, or not certainly allocated.
+    /// Freed or destroyed, or not certainly there.
     Gone,
+}
+
+impl Life {
+    /// What is certain when it is one or the other.
+    fn or(self, other: Life) -> Life {
+        match (self, other) {
+            (one, other) if one == other => one,
+            (Life::Declared | Life::Live(_), Life::Declared | Life::Live(_)) => self,
+            _ => Life::Gone,
+        }
+    }
+}
+
+/// A block that handles a failure, while it is walked.
+struct Handler {
+    /// Where it ends in the code.
+    end: usize,
+    /// What each buffer was that has changed since, had the call succeeded.
+    unfailed: BTreeMap<usize, Life>,
 }
 
 /// A mistake, to be told once for each statement.
@@ -27,6 +52,10 @@ enum Mistake {
     NotAllocated,
     StillLive(StmtId),
     OtherThread(StmtId),
+    /// What is to be created exists: since this statement, or from the start.
+    StillExists(Option<StmtId>),
+    /// What is to leave its handle exists.
+    KeepsHandle,
     Place(Wrong),
 }
 
@@ -34,17 +63,23 @@ enum Mistake {
 pub(super) fn check(checker: &mut Checker<'_>, bases: &[usize]) {
     let found = Walk::new(checker, bases).run();
     let mut told = BTreeSet::new();
-    for ((stmt, nth), (mistake, buffer)) in found {
-        if told.insert((stmt, mistake == Mistake::NotAllocated, buffer)) {
-            let diagnostic = explain(checker, stmt, checker.mention(stmt, nth), mistake, buffer);
+    for ((stmt, nth), (mistake, slot)) in found {
+        if told.insert((stmt, mistake == Mistake::NotAllocated, slot)) {
+            let diagnostic = explain(checker, stmt, nth, mistake, slot);
             checker.tell(diagnostic);
         }
     }
 }
 
-fn explain(checker: &Checker<'_>, stmt: StmtId, at: Span, mistake: Mistake, buffer: BufferId) -> Diagnostic {
-    let name = &checker.names.buffers[buffer];
+fn explain(checker: &Checker<'_>, stmt: StmtId, nth: usize, mistake: Mistake, slot: usize) -> Diagnostic {
+    let buffers = &checker.names.buffers;
+    if let Some(nth) = slot.checked_sub(buffers.len()) {
+        return explain_resource(checker, stmt, mistake, &checker.resources.named[nth]);
+    }
+    let name = &buffers[BufferId::from_usize(slot)];
+    let at = checker.mention(stmt, nth);
     match mistake {
+        Mistake::StillExists(_) | Mistake::KeepsHandle => unreachable!("a buffer is not created"),
         Mistake::NotAllocated => {
             let message = format!("`{name}` is used before it is allocated");
             Diagnostic::error(codes::USED_BEFORE_ALLOCATION, message, at, "no allocation comes before")
@@ -83,21 +118,51 @@ fn explain(checker: &Checker<'_>, stmt: StmtId, at: Span, mistake: Mistake, buff
     }
 }
 
+fn explain_resource(checker: &Checker<'_>, stmt: StmtId, mistake: Mistake, named: &Named) -> Diagnostic {
+    let (name, at) = (&named.name, checker.statements[stmt].span);
+    let Mistake::StillExists(first) = mistake else {
+        let message = format!("`{name}` exists, and does not leave its handle to another one");
+        let diagnostic = Diagnostic::error(codes::STILL_EXISTS, message, at, "");
+        return diagnostic.help(format!("`destroy {name}` first"));
+    };
+    let message = format!("`{name}` is created while it exists");
+    let diagnostic = Diagnostic::error(codes::STILL_EXISTS, message, at, "the one before would have no name");
+    let diagnostic = match (first, named.declared) {
+        (Some(first), _) if first == stmt => diagnostic.note("the turn of the loop before created it"),
+        (Some(first), _) => diagnostic.also(checker.statements[first].span, "created here"),
+        (None, Some(declared)) => {
+            diagnostic.also(declared, "declared here, so that it exists from the start")
+        }
+        (None, None) => diagnostic,
+    };
+    diagnostic.help(format!("`destroy {name}` first, or use another name"))
+}
+
 struct Walk<'c> {
     code: &'c [Instruction],
     outcomes: Box<dyn Fn(StmtId) -> Outcome + 'c>,
     choosing: BTreeSet<usize>,
     registers: Vec<i128>,
+    /// Of each buffer, then of each stream, event or pool that is created or destroyed somewhere.
     lives: Vec<Life>,
+    /// Where these begin.
+    buffers: usize,
+    /// The place of each of them.
+    resources: BTreeMap<Resource, usize>,
+    /// Two names that one handle may belong to: what is done to one may be done to the other.
+    aliases: BTreeSet<(usize, usize)>,
+    /// What the name that the latest call is about is if that call has failed.
+    failed: Option<(usize, Life)>,
+    handlers: Vec<Handler>,
     extents: Extents,
     uncertain: Vec<bool>,
     /// The threads around, from the outermost. A thread is walked where it starts.
     threads: Vec<usize>,
     /// For each buffer, the thread that allocates it and by which statement.
     owners: Vec<Option<(usize, StmtId)>>,
-    /// For each buffer, the first thread that names it, and whether another one does too.
+    /// For each name, the first thread that names it, and whether another one does too.
     users: Vec<(Option<usize>, bool)>,
-    found: BTreeMap<(StmtId, usize), (Mistake, BufferId)>,
+    found: BTreeMap<(StmtId, usize), (Mistake, usize)>,
 }
 
 impl<'c> Walk<'c> {
@@ -108,32 +173,47 @@ impl<'c> Walk<'c> {
             // It is there from the start.
             lives.iter_mut().skip(*base).take(buffer.last as usize + 1).for_each(|life| *life = Life::Gone);
         }
+        let named = &checker.resources.named;
+        let of = |named: &Named| if named.declared.is_some() { Life::Declared } else { Life::Never };
+        lives.extend(named.iter().map(of));
+        let resources = named.iter().enumerate().map(|(nth, named)| (named.resource, count + nth));
         let mut uncertain = vec![false; count];
         for (at, _) in checker.buffers.iter().enumerate().filter(|(_, buffer)| buffer.uncertain) {
             let end = bases.get(at + 1).copied().unwrap_or(count);
             uncertain[bases[at]..end].fill(true);
         }
+        uncertain.extend(named.iter().map(|named| checker.is_life_uncertain(named)));
         Self {
             code: &checker.code,
             outcomes: Box::new(|stmt| checker.statements[stmt].outcome),
             choosing: checker.choosing.iter().copied().collect(),
             registers: vec![0; checker.registers as usize],
-            lives,
+            buffers: count,
+            resources: resources.collect(),
+            aliases: BTreeSet::new(),
+            failed: None,
+            handlers: Vec::new(),
             extents: Extents::new(checker, bases),
             uncertain,
             threads: vec![0],
             owners: vec![None; count],
-            users: vec![(None, false); count],
+            users: vec![(None, false); lives.len()],
+            lives,
             found: BTreeMap::new(),
         }
     }
 
-    fn run(mut self) -> BTreeMap<(StmtId, usize), (Mistake, BufferId)> {
+    fn run(mut self) -> BTreeMap<(StmtId, usize), (Mistake, usize)> {
         let mut at = 0;
         while let Some(instruction) = self.code.get(at) {
+            self.end_handlers(at);
             at += 1;
             match instruction {
-                Instruction::Call { stmt, action } => self.call(*stmt, action),
+                Instruction::Call { stmt, action } => {
+                    self.failed = None;
+                    self.call(*stmt, action);
+                }
+                Instruction::Otherwise { end, .. } => self.begin_handler(*end),
                 Instruction::View { stmt, name, of } => self.view(*stmt, name, of),
                 Instruction::Let { register, value, .. } => {
                     // A value that depends on the run chooses no buffer, so that any stand-in will do.
@@ -169,20 +249,48 @@ impl<'c> Walk<'c> {
         }
         // When one thread comes to a buffer of another one, only the run can tell.
         let users = self.users;
-        self.found.retain(|_, (mistake, buffer)| {
-            let is_shared = users[buffer.index()].1;
+        self.found.retain(|_, (mistake, slot)| {
+            let is_shared = users[*slot].1;
             !is_shared || matches!(mistake, Mistake::OtherThread(_))
         });
         self.found
+    }
+
+    fn begin_handler(&mut self, end: usize) {
+        self.handlers.push(Handler { end, unfailed: BTreeMap::new() });
+        if let Some((slot, life)) = self.failed.take() {
+            self.becomes(slot, life);
+        }
+    }
+
+    /// The blocks that end here: from now on the call may have failed or not.
+    fn end_handlers(&mut self, at: usize) {
+        while let Some(Handler { unfailed, .. }) = self.handlers.pop_if(|handler| handler.end == at) {
+            for (slot, life) in unfailed {
+                let after = self.lives[slot].or(life);
+                if let Some(around) = self.handlers.last_mut() {
+                    around.unfailed.entry(slot).or_insert(life);
+                }
+                self.lives[slot] = after;
+                self.extents.forget(slot);
+            }
+        }
+    }
+
+    fn becomes(&mut self, slot: usize, life: Life) {
+        let before = std::mem::replace(&mut self.lives[slot], life);
+        if let Some(handler) = self.handlers.last_mut() {
+            handler.unfailed.entry(slot).or_insert(before);
+        }
     }
 
     fn thread(&self) -> usize {
         self.threads.last().copied().unwrap_or(0)
     }
 
-    fn names(&mut self, buffer: BufferId) {
+    fn names(&mut self, slot: usize) {
         let thread = self.thread();
-        let (first, shared) = &mut self.users[buffer.index()];
+        let (first, shared) = &mut self.users[slot];
         *shared |= *first.get_or_insert(thread) != thread;
     }
 
@@ -196,12 +304,22 @@ impl<'c> Walk<'c> {
                 if let Some(buffer) = self.used(stmt, 0, buffer)
                     && !matches!((self.outcomes)(stmt), Outcome::Fails(_))
                 {
-                    self.lives[buffer.index()] = Life::Gone;
+                    self.failed = Some((buffer, self.lives[buffer]));
+                    self.becomes(buffer, Life::Gone);
                 }
             }
             Action::Launch { uses, .. } | Action::Collective { uses, .. } => {
                 for (nth, (place, _)) in uses.iter().enumerate() {
                     self.touched(stmt, nth, place, By::Device);
+                }
+            }
+            Action::Create { name, reusing, .. } => {
+                let reusing = reusing.as_ref().and_then(|old| self.slot(old));
+                self.create(stmt, *name, reusing);
+            }
+            Action::Destroy(handle) => {
+                if let Some(slot) = self.slot(handle) {
+                    self.destroy(stmt, slot);
                 }
             }
             Action::HostFunction { uses, .. } => {
@@ -236,17 +354,75 @@ impl<'c> Walk<'c> {
         self.extents.allocated(buffer, size, kind);
         self.names(buffer);
         let thread = self.thread();
-        let (owner, first) = *self.owners[buffer.index()].get_or_insert((thread, stmt));
+        let (owner, first) = *self.owners[buffer].get_or_insert((thread, stmt));
         if owner != thread {
             return self.mistake(stmt, 0, Mistake::OtherThread(first), buffer);
         }
-        if let Life::Live(first) = self.lives[buffer.index()] {
+        if let Life::Live(first) = self.lives[buffer] {
             self.mistake(stmt, 0, Mistake::StillLive(first), buffer);
         }
-        self.lives[buffer.index()] = match (self.outcomes)(stmt) {
-            Outcome::Succeeds => Life::Live(stmt),
+        self.begins(stmt, buffer);
+        self.failed = Some((buffer, Life::Gone));
+    }
+
+    /// The statement gives the name a new life, if it succeeds.
+    fn begins(&mut self, stmt: StmtId, slot: usize) {
+        let life = match (self.outcomes)(stmt) {
+            Outcome::Succeeds | Outcome::Handled { .. } => Life::Live(stmt),
             Outcome::Fails(_) | Outcome::MayFail(_) => Life::Gone,
         };
+        self.becomes(slot, life);
+    }
+
+    fn create(&mut self, stmt: StmtId, name: Resource, reusing: Option<usize>) {
+        let Some(slot) = self.resources.get(&name).copied() else { return };
+        self.names(slot);
+        let before = self.lives[slot];
+        match before {
+            Life::Live(first) => self.mistake(stmt, 0, Mistake::StillExists(Some(first)), slot),
+            Life::Declared => self.mistake(stmt, 0, Mistake::StillExists(None), slot),
+            Life::Never | Life::Gone => {}
+        }
+        if let Some(old) = reusing {
+            self.names(old);
+            let exists = matches!(self.lives[old], Life::Live(_) | Life::Declared);
+            if exists && !matches!((self.outcomes)(stmt), Outcome::Fails(_)) {
+                self.mistake(stmt, 1, Mistake::KeepsHandle, old);
+            }
+            self.aliases.extend([(old, slot), (slot, old)]);
+        }
+        self.begins(stmt, slot);
+        self.failed = Some((slot, before));
+    }
+
+    /// Where two names hold one handle, either of them may be the one that is destroyed.
+    fn destroy(&mut self, stmt: StmtId, slot: usize) {
+        self.names(slot);
+        if matches!((self.outcomes)(stmt), Outcome::Fails(_)) {
+            return;
+        }
+        let mut holders = vec![slot];
+        let mut next = 0;
+        while let Some(holder) = holders.get(next).copied() {
+            next += 1;
+            let others = self.aliases.range((holder, 0)..=(holder, usize::MAX)).map(|(_, other)| *other);
+            let new: Vec<usize> = others.filter(|other| !holders.contains(other)).collect();
+            new.iter().for_each(|other| self.becomes(*other, Life::Gone));
+            holders.extend(new);
+        }
+        self.failed = Some((slot, self.lives[slot]));
+        self.becomes(slot, Life::Gone);
+    }
+
+    /// The place of what a name without an index stands for.
+    fn slot(&self, handle: &Handle) -> Option<usize> {
+        let resource = match handle {
+            Handle::Stream(Chosen { base, index: None }) => Resource::Stream(*base),
+            Handle::Event(Chosen { base, index: None }) => Resource::Event(*base),
+            Handle::Pool(pool) => Resource::Pool(*pool),
+            Handle::Stream(_) | Handle::Event(_) => return None,
+        };
+        self.resources.get(&resource).copied()
     }
 
     /// A view may be given again at any time: nothing is lost by it.
@@ -254,13 +430,13 @@ impl<'c> Walk<'c> {
         let (name, whole) = (self.chosen(name), self.used(stmt, 1, &of.buffer));
         let Some((name, whole)) = name.zip(whole) else { return };
         self.names(name);
-        self.lives[name.index()] = Life::Gone;
+        self.becomes(name, Life::Gone);
         if let Some(wrong) = self.extents.viewed(name, whole, of) {
             self.mistake(stmt, 1, Mistake::Place(wrong), whole);
         }
     }
 
-    fn touched(&mut self, stmt: StmtId, nth: usize, place: &Place, by: By) -> Option<BufferId> {
+    fn touched(&mut self, stmt: StmtId, nth: usize, place: &Place, by: By) -> Option<usize> {
         let buffer = self.used(stmt, nth, &place.buffer)?;
         if let Some(wrong) = self.extents.touched(buffer, place, by) {
             self.mistake(stmt, nth, Mistake::Place(wrong), buffer);
@@ -268,29 +444,29 @@ impl<'c> Walk<'c> {
         Some(buffer)
     }
 
-    fn used(&mut self, stmt: StmtId, nth: usize, buffer: &Chosen<BufferId>) -> Option<BufferId> {
+    fn used(&mut self, stmt: StmtId, nth: usize, buffer: &Chosen<BufferId>) -> Option<usize> {
         let buffer = self.chosen(buffer)?;
         self.names(buffer);
-        if self.lives[buffer.index()] == Life::Never {
+        if self.lives[buffer] == Life::Never {
             self.mistake(stmt, nth, Mistake::NotAllocated, buffer);
         }
         Some(buffer)
     }
 
-    fn mistake(&mut self, stmt: StmtId, nth: usize, mistake: Mistake, buffer: BufferId) {
-        if !self.uncertain[buffer.index()] {
-            self.found.entry((stmt, nth)).or_insert((mistake, buffer));
+    fn mistake(&mut self, stmt: StmtId, nth: usize, mistake: Mistake, slot: usize) {
+        if !self.uncertain[slot] {
+            self.found.entry((stmt, nth)).or_insert((mistake, slot));
         }
     }
 
     /// The buffer; `None` where the names were too many to get ids.
-    fn chosen(&self, buffer: &Chosen<BufferId>) -> Option<BufferId> {
+    fn chosen(&self, buffer: &Chosen<BufferId>) -> Option<usize> {
         let offset = match &buffer.index {
             None => 0,
             Some(index) => usize::try_from(self.evaluate(index)?).ok()?,
         };
         let at = buffer.base.index().checked_add(offset)?;
-        (at < self.lives.len()).then(|| BufferId::from_usize(at))
+        (at < self.buffers).then_some(at)
     }
 
     fn evaluate(&self, formula: &Formula) -> Option<i128> {

@@ -2,16 +2,21 @@
 //!
 //! The only place that knows names. It must not know how anything is served, ordered or timed.
 
+mod action;
 mod calls;
 mod check;
 mod codes;
 mod compute;
 mod cursor;
 mod declare;
+mod demand;
 mod extents;
+mod handles;
 mod held;
+mod life;
 mod lifetimes;
 mod memory;
+mod moments;
 mod names;
 mod places;
 mod program;
@@ -20,11 +25,13 @@ mod tests;
 mod threads;
 mod value;
 
+pub use action::Action;
 pub use check::{NAMES_MAX, RUN_STATEMENTS_MAX, check};
 pub use codes::TABLE as CODES;
 pub use cursor::{Broken, Cursor, Step};
+pub use demand::{Demand, Expect, Moment, When};
 pub use program::{
-    Action, Chosen, Demand, Expect, Formula, HostBuffer, Instruction, Moment, Names, Operator, Outcome,
-    Place, Program, Register, SnapshotLine, Statement, SyncTarget, Unit,
+    Chosen, Formula, Handle, HostBuffer, Instruction, Names, Operator, Outcome, Place, Program, Register,
+    SnapshotLine, Statement, SyncTarget, Unit,
 };
 use value::Value;

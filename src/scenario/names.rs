@@ -5,7 +5,7 @@ use crate::base::{
     BarrierId, CollectiveId, DeviceId, EventId, HostId, KernelId, PoolId, SignalId, Span, StmtId, StreamId,
     nearest,
 };
-use crate::syntax::ast::{self, CallKind, Content, Item, Operation, Settings, Statement};
+use crate::syntax::ast::{self, CallKind, Content, Created, Item, Operation, Settings, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The streams that every device has.
@@ -96,6 +96,8 @@ pub(super) struct NameTable {
     bindings: BTreeMap<String, Binding>,
     /// Names that are declared anywhere outside of loops, with the first place.
     anywhere: BTreeMap<String, (Kind, Span)>,
+    /// How many lines launch each kernel.
+    launches: BTreeMap<String, usize>,
     /// Names that a broken line may have declared.
     perhaps: BTreeSet<String>,
     /// Words of broken lines: what happens to such a buffer is not known.
@@ -181,8 +183,23 @@ impl NameTable {
                 {
                     self.declares(Kind::Buffer, &buffer.segments[0].name);
                 }
+                if let CallKind::Queued { operation: Operation::Launch { kernel, .. }, .. } = &call.kind {
+                    *self.launches.entry(kernel.text.clone()).or_default() += 1;
+                }
+                if let CallKind::Create(create) = &call.kind {
+                    let kind = match &create.resource {
+                        Created::Stream { .. } => Kind::Stream,
+                        Created::Event(_) => Kind::Event,
+                        Created::Pool(_) => Kind::Pool,
+                    };
+                    self.declares(kind, create.resource.name());
+                }
+                if let Some(body) = call.body() {
+                    self.survey(&body.items, text);
+                }
             }
-            Statement::Scenario(_)
+            Statement::Version(_)
+            | Statement::Scenario(_)
             | Statement::Variant(_)
             | Statement::Expect(_)
             | Statement::Snapshot(_) => {}
@@ -201,7 +218,8 @@ impl NameTable {
 
     /// Names that a line may have declared, had it been right: those after a declaring word, before `=`, after `until`.
     fn survey_broken(&mut self, line: &str) {
-        const DECLARING: [&str; 15] = [
+        const DECLARING: [&str; 16] = [
+            "create",
             "device",
             "pool",
             "stream",
@@ -218,9 +236,9 @@ impl NameTable {
             "await",
             "barrier",
         ];
-        const OTHER: [&str; 14] = [
-            "scenario", "sync", "sleep", "trim", "set", "reset", "join", "free", "copy", "memset", "read",
-            "write", "expect", "snapshot",
+        const OTHER: [&str; 16] = [
+            "millpond", "scenario", "sync", "sleep", "trim", "set", "reset", "destroy", "join", "free",
+            "copy", "memset", "read", "write", "expect", "snapshot",
         ];
         self.has_broken_lines = true;
         let words: Vec<&str> = line
@@ -242,6 +260,11 @@ impl NameTable {
         let until = rest.iter().skip_while(|word| **word != "until").nth(1);
         let assigned = line.contains('=').then(|| rest.first()).flatten();
         self.perhaps.extend(until.into_iter().chain(assigned).map(|word| (*word).to_owned()));
+    }
+
+    /// How many lines launch a kernel of this name.
+    pub(super) fn launches(&self, kernel: &str) -> usize {
+        self.launches.get(kernel).copied().unwrap_or(0)
     }
 
     /// Whether a broken line mentions the name, so that nothing is certain about it.

@@ -2,11 +2,12 @@
 //!
 //! Everything in it is known to be valid: names exist, units fit, indices are in range, limits are kept.
 
+use super::{Action, Expect};
 use crate::base::{
     BarrierId, BufferId, Bytes, CollectiveId, DeviceId, EventId, ExpectId, HostBufferId, HostId, IndexVec,
     KernelId, PoolId, SignalId, SnapshotId, Span, StmtId, StreamId,
 };
-use crate::trace::{Access, Attribute, Comparison, Failure, Law, Policy, Reading, Setup, Takes, Target};
+use crate::trace::{Failure, Setup, Target};
 
 /// A checked scenario.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Program {
     pub code: Vec<Instruction>,
     /// How many registers the code uses: loop variables, `let` names, intermediate reads.
     pub registers: usize,
+    /// How many `create` lines there are.
+    pub creates: usize,
     /// The source statements.
     pub statements: IndexVec<StmtId, Statement>,
     /// The buffers of the host.
@@ -96,6 +99,24 @@ pub enum Outcome {
     Fails(Failure),
     /// `or_fails E`: it may fail in this way.
     MayFail(Failure),
+    /// `else E {`: a block handles it if it fails in this way.
+    Handled {
+        /// The failure.
+        failure: Failure,
+        /// The first and the last line of the block, its braces aside.
+        lines: (u32, u32),
+    },
+}
+
+impl Outcome {
+    /// Whether the text allows for this failure.
+    pub fn allows(self, failure: Failure) -> bool {
+        match self {
+            Outcome::Succeeds => false,
+            Outcome::Fails(allowed) | Outcome::MayFail(allowed) => allowed == failure,
+            Outcome::Handled { failure: allowed, .. } => allowed == failure,
+        }
+    }
 }
 
 /// One instruction of a host thread.
@@ -116,6 +137,13 @@ pub enum Instruction {
         register: Register,
         /// Its value.
         value: Formula,
+    },
+    /// Stands behind a call: unless that call failed in this way, go on at `end`.
+    Otherwise {
+        /// The failure that the block handles.
+        failure: Failure,
+        /// The index after the block.
+        end: usize,
     },
     /// `view a = slab[0..1MiB]`: the name stands for this place from now on.
     View {
@@ -166,184 +194,6 @@ pub enum Instruction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Register(pub u32);
 
-/// A call whose operands may still have to be computed.
-#[derive(Clone, Debug)]
-pub enum Action {
-    /// `S: x = alloc SIZE from P`
-    Alloc {
-        /// The stream.
-        stream: Chosen<StreamId>,
-        /// The pool.
-        pool: PoolId,
-        /// The size.
-        size: Formula,
-        /// The name that it gets.
-        buffer: Chosen<BufferId>,
-    },
-    /// `S: free x`
-    Free {
-        /// The stream.
-        stream: Chosen<StreamId>,
-        /// The name.
-        buffer: Chosen<BufferId>,
-    },
-    /// `x = malloc SIZE managed on D`
-    Malloc {
-        /// The device.
-        device: DeviceId,
-        /// The size.
-        size: Formula,
-        /// Whether it is managed.
-        managed: bool,
-        /// The name that it gets.
-        buffer: Chosen<BufferId>,
-    },
-    /// `free x`
-    PlainFree(Chosen<BufferId>),
-    /// `S: copy D from X`, `copy D from X`
-    Copy {
-        /// The stream.
-        stream: Chosen<StreamId>,
-        /// Whether it is the host's own call.
-        blocking: bool,
-        /// How long it runs.
-        takes: Law,
-        /// What it writes.
-        to: Place,
-        /// What it reads.
-        from: Place,
-    },
-    /// `S: memset X`, `memset X`
-    Memset {
-        /// The stream.
-        stream: Chosen<StreamId>,
-        /// Whether it is the host's own call.
-        blocking: bool,
-        /// How long it runs.
-        takes: Law,
-        /// What it writes.
-        at: Place,
-    },
-    /// `read X`, `write X`
-    Touch {
-        /// What the host touches.
-        at: Place,
-        /// How.
-        access: Access,
-    },
-    /// `S: K(x, y)`
-    Launch {
-        /// The stream.
-        stream: Chosen<StreamId>,
-        /// The kernel.
-        kernel: KernelId,
-        /// Its duration.
-        takes: Takes,
-        /// Its arguments.
-        uses: Vec<(Place, Access)>,
-    },
-    /// `S: record E`
-    Record {
-        /// The stream.
-        stream: Chosen<StreamId>,
-        /// The event.
-        event: Chosen<EventId>,
-    },
-    /// `S: wait E`
-    Wait {
-        /// The stream.
-        stream: Chosen<StreamId>,
-        /// The event.
-        event: Chosen<EventId>,
-    },
-    /// `sync S`, `sync E`, `sync gpu0`
-    Sync(SyncTarget),
-    /// `query S`
-    Query(SyncTarget),
-    /// `poll S until done`
-    Poll(SyncTarget),
-    /// `sleep D`
-    Sleep(Formula),
-    /// `trim P to SIZE`
-    Trim {
-        /// The pool.
-        pool: PoolId,
-        /// At least so much stays.
-        keep: Formula,
-    },
-    /// `set P.attribute = value`, `reset P.used_high`
-    Set {
-        /// The pool.
-        pool: PoolId,
-        /// The attribute.
-        attribute: Attribute,
-        /// The value.
-        value: Formula,
-    },
-    /// Reads a figure into a register; part of an `expect`.
-    Peek {
-        /// The figure.
-        reading: Reading,
-        /// Where it goes.
-        register: Register,
-    },
-    /// Reads a figure into a register; part of a `let`.
-    Read {
-        /// The figure.
-        reading: Reading,
-        /// Where it goes.
-        register: Register,
-    },
-    /// `S: host takes D`, `S: host await G`, `S: host signal G`
-    HostFunction {
-        /// The stream.
-        stream: Chosen<StreamId>,
-        /// What it touches.
-        uses: Vec<(Place, Access)>,
-        /// Its duration.
-        takes: Takes,
-        /// The signal that it gives.
-        gives: Option<SignalId>,
-    },
-    /// `S: c(x)`, `c` being a collective
-    Collective {
-        /// The stream.
-        stream: Chosen<StreamId>,
-        /// The collective.
-        collective: CollectiveId,
-        /// Its arguments.
-        uses: Vec<(Place, Access)>,
-    },
-    /// `signal G`
-    Signal(SignalId),
-    /// `await G`
-    Await(SignalId),
-    /// `join T`
-    Join(Chosen<HostId>),
-    /// `barrier B of N`
-    Barrier(BarrierId),
-    /// `expect A == B`
-    Compare {
-        /// The expectation.
-        expect: ExpectId,
-        /// The left side.
-        left: Formula,
-        /// The right side.
-        right: Formula,
-    },
-    /// `expect y reuses x` and its kin
-    Relate {
-        /// The expectation.
-        expect: ExpectId,
-        /// The buffer that it is about.
-        subject: Chosen<BufferId>,
-        /// The buffer it is compared with.
-        object: Chosen<BufferId>,
-    },
-    /// `snapshot`
-    Snapshot(SnapshotId),
-}
-
 /// What a `sync` names.
 #[derive(Clone, Debug)]
 pub enum SyncTarget {
@@ -353,6 +203,17 @@ pub enum SyncTarget {
     Stream(Chosen<StreamId>),
     /// An event.
     Event(Chosen<EventId>),
+}
+
+/// What a `destroy` names.
+#[derive(Clone, Debug)]
+pub enum Handle {
+    /// A stream.
+    Stream(Chosen<StreamId>),
+    /// An event.
+    Event(Chosen<EventId>),
+    /// A pool.
+    Pool(PoolId),
 }
 
 /// `x`, `x[0..4KiB]`: bytes that a statement touches.
@@ -397,64 +258,6 @@ pub enum Operator {
     Divide,
     /// `%`
     Remainder,
-}
-
-/// An `expect` line.
-#[derive(Clone, Debug)]
-pub struct Expect {
-    /// The statement.
-    pub stmt: StmtId,
-    /// What it demands.
-    pub demand: Demand,
-}
-
-/// What an `expect` line demands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Demand {
-    /// Two values stand in a relation.
-    Compare {
-        /// The relation.
-        comparison: Comparison,
-        /// What the values are, for people.
-        unit: Unit,
-    },
-    /// `y [not] reuses x [via P]`: `y` shares a byte with `x`, and `P` is the weakest class that it was served by.
-    Reuses {
-        /// Whether it must rather not.
-        not: bool,
-        /// The class.
-        via: Option<Policy>,
-    },
-    /// `y at x`: the same address.
-    At {
-        /// Whether it must rather not.
-        not: bool,
-    },
-    /// `y waits for free x`: the allocator made the stream of `y` wait for the free of `x`.
-    WaitsForFree {
-        /// Whether it must rather not.
-        not: bool,
-    },
-    /// `x via P`: the class that served it.
-    ServedBy(Policy),
-    /// `late starts >= end early`: judged at the end of the run, by the last time that each was carried out.
-    Moments {
-        /// The moment that it is about.
-        subject: Moment,
-        /// The relation.
-        comparison: Comparison,
-        /// The moment it is compared with.
-        object: Moment,
-    },
-}
-
-/// A moment in the life of the operation of a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
-    /// The statement.
-    pub stmt: StmtId,
-    /// Its end, or else its start.
-    pub end: bool,
 }
 
 /// What a value is.
@@ -505,33 +308,6 @@ impl Instruction {
             Instruction::View { name, of, .. } => {
                 visit(name);
                 visit(&mut of.buffer);
-            }
-            _ => {}
-        }
-    }
-}
-
-impl Action {
-    /// Visits each buffer that it names.
-    fn for_each_buffer(&mut self, mut visit: impl FnMut(&mut Chosen<BufferId>)) {
-        match self {
-            Action::Alloc { buffer, .. }
-            | Action::Free { buffer, .. }
-            | Action::Malloc { buffer, .. }
-            | Action::PlainFree(buffer) => visit(buffer),
-            Action::Launch { uses, .. }
-            | Action::Collective { uses, .. }
-            | Action::HostFunction { uses, .. } => {
-                uses.iter_mut().for_each(|(place, _)| visit(&mut place.buffer));
-            }
-            Action::Copy { to, from, .. } => {
-                visit(&mut to.buffer);
-                visit(&mut from.buffer);
-            }
-            Action::Memset { at, .. } | Action::Touch { at, .. } => visit(&mut at.buffer),
-            Action::Relate { subject, object, .. } => {
-                visit(subject);
-                visit(object);
             }
             _ => {}
         }

@@ -103,6 +103,23 @@ fn valid_lines() {
         "a: x = alloc 1B\na: k(x) until go\nsignal go\na: k(x) takes 3us\na: k(x) takes uniform(1us, 3us)",
         "legacy: x = alloc 1B\ngpu0.per_thread: k(x)\nsync legacy\nsync gpu0\nsync device\nsync e",
         "a: x = alloc 1B\na: y = alloc 1B\nexpect y not at x\nexpect y waits for free x\nexpect y via growth",
+        "a: x = alloc 1B else out_of_memory {\n sync a\n a: x = alloc 1B\n}\na: k(x)\na: free x\na: x = alloc 1B",
+        "a: x = alloc 1B else out_of_memory {\n}\na: x = alloc 1B or_fails out_of_memory",
+        "a: x = alloc 1B else out_of_memory {\n a: y = alloc 1B\n}\na: k(y)\na: y = alloc 1B\na: free x\na: x = alloc 1B",
+        "a: x = alloc 1B\na: free x else invalid_value {\n}\na: x = alloc 1B",
+        "a: x = alloc 1B\nquery a else not_ready {\n a: free x\n a: x = alloc 1B\n}\na: free x",
+        "repeat i in 0..9 {\n a: x = alloc 1B else out_of_memory {\n  repeat j in 0..2 {\n   a: y = alloc 1B\n   a: free y\n  }\n }\n a: free x\n}",
+        "create stream c\nc: x = alloc 1B\ndestroy c\nc: free x\ncreate stream c on gpu0 non_blocking\ndestroy c",
+        "destroy s[1]\nrepeat i in 0..4 {\n destroy f[i / 2]\n}\ncreate stream c reusing s[1]\nsync s[1]",
+        "repeat i in 0..9 {\n create event c\n create pool q { max_size = 1GiB }\n a: record c\n destroy c\n destroy q\n}\ncreate event c",
+        "destroy a\ncreate stream a\ndestroy p\ncreate pool p on gpu0 reusing p",
+        "destroy a\ncreate stream c reusing a\ndestroy a\ncreate stream d reusing c\ndestroy a\ncreate stream c\ncreate stream d",
+        "create stream c\nquery a else not_ready {\n destroy c\n}\ncreate stream c",
+        "create stream c or_fails invalid_value\ncreate stream c\ncreate stream d reusing c fails invalid_value",
+        "set gpu0.pool = p\nset gpu0.pool = gpu0.default_pool\ndestroy gpu0.default_pool fails invalid_value",
+        "repeat i in 0..0 {\n create stream c\n}\nsync c fails invalid_resource_handle\ncreate stream c",
+        "let n = 3\na: x = alloc 1B\na: k(x)\na: free x as given\nexpect k ends <= 2us * n\nexpect given starts >= end k",
+        "a: x = alloc 1B\nrepeat i in 0..3 {\n a: k(x)\n}\nexpect k starts > 1us",
         "x = malloc 1KiB\na: k(x)\nfree x\nx = malloc 1MiB managed on gpu0\na: free x\nexpect gpu0.free == gpu0.memory",
         "a: x = alloc 1KiB\na: k(x[0..512B])\nview v = x[512B..1KiB]\nview v = x\na: two(v, v[1B..2B])\na: free x",
         "host_buffer h, g[2] 1KiB pinned\nx = malloc 1KiB\ncopy h from x\na: copy x from g[1] takes 1us..2us as c\nread h[0..1B]\nwrite g[0]\na: k(h)",
@@ -142,6 +159,23 @@ fn invalid_lines() {
             "repeat i in 0..3 {\n a: k(x)\n a: x = alloc 1B\n a: free x\n}",
             "8 used_before_allocation: `x` is used before it is allocated",
         ),
+        (
+            "a: x = alloc 1B else out_of_memory {\n a: x = alloc 1B\n}\na: x = alloc 1B",
+            "10 still_live: `x` gets a new allocation while it is live",
+        ),
+        (
+            "query a else not_ready {\n a: x = alloc 1B else out_of_memory {\n  a: k(y)\n }\n a: y = alloc 1B\n}\na: k(x)",
+            "9 used_before_allocation: `y` is used before it is allocated",
+        ),
+        (
+            "a: x = alloc 1B\nquery a else not_ready {\n a: x = alloc 1B\n}",
+            "9 still_live: `x` gets a new allocation while it is live",
+        ),
+        (
+            "query a else not_ready {\n event g\n}",
+            "8 misplaced_declaration: a declaration cannot stand in a block",
+        ),
+        ("query a else not_raedy {\n sync b\n}", "7 unknown_error: there is no error called `not_raedy`"),
         ("stream legacy", "7 duplicate_name: `legacy` is already the name of a stream"),
         (
             "a: legacy = alloc 1B\na: free legacy",
@@ -156,6 +190,59 @@ fn invalid_lines() {
             "a: x[18446744073709551615] = alloc 1B",
             "7 too_many_names: `x` brings the number of buffers above 1000000",
         ),
+    ] {
+        assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");
+    }
+}
+
+#[test]
+fn invalid_lives() {
+    for (lines, expected) in [
+        (
+            "repeat i in 0..30000000 {\n query a else not_ready {\n  sync a\n  sync a\n }\n}",
+            "10 run_too_long: the run has more than 100000000 statements, all loops unrolled",
+        ),
+        ("expect k ends < 1us", "7 unclear_launch: no line launches `k`"),
+        (
+            "expect k ends < 1us\na: x = alloc 1B\na: k(x)",
+            "7 unclear_launch: the line that launches `k` stands below",
+        ),
+        (
+            "a: x = alloc 1B\na: k(x)\nb: k(x) as late\nexpect late starts >= end k",
+            "10 unclear_launch: 2 lines launch `k`",
+        ),
+        (
+            "a: x = alloc 1B\na: k(x)\nexpect k ends < 1MiB",
+            "9 wrong_unit: a duration is needed here, and this is a size",
+        ),
+        (
+            "a: x = alloc 1B\na: k(x)\nexpect k ends < p.used",
+            "9 not_constant: `p.used` is known only when the run gets here",
+        ),
+        ("create stream a", "7 still_exists: `a` is created while it exists"),
+        ("create pool p", "7 still_exists: `p` is created while it exists"),
+        ("repeat i in 0..2 {\n create event c\n}", "8 still_exists: `c` is created while it exists"),
+        (
+            "create stream c\nquery a else not_ready {\n destroy c\n create stream c\n}\ncreate stream c",
+            "12 still_exists: `c` is created while it exists",
+        ),
+        (
+            "create stream c\ncreate stream d reusing c",
+            "8 still_exists: `c` exists, and does not leave its handle to another one",
+        ),
+        ("create stream c reusing e", "7 wrong_kind: `e` is an event, but a stream is needed here"),
+        ("create event a", "7 wrong_kind: `a` is a stream, but an event is needed here"),
+        ("create stream s", "7 wrong_index: `s` is an array, which exists from the start"),
+        ("destroy legacy", "7 wrong_kind: `legacy` is a default stream, which exists always"),
+        ("create stream legacy", "7 duplicate_name: `legacy` is already the name of a stream"),
+        ("destroy gpu0", "7 wrong_kind: `gpu0` is a device, but a stream, an event or a pool is needed here"),
+        ("sync c\ncreate stream c", "7 used_before_declaration: `c` is used before its declaration"),
+        (
+            "repeat i in 0..5000 {\n create stream c\n destroy c\n}",
+            "8 too_many_names: `c` brings the number of streams above 4096",
+        ),
+        ("set gpu0.pool = a", "7 wrong_kind: `a` is a stream, but a pool is needed here"),
+        ("destroy c", "7 unknown_name: nothing is called `c`"),
     ] {
         assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");
     }
@@ -221,6 +308,12 @@ fn no_mistake_follows_from_another() {
         "event g[0]\nsync g[0]",
         "a: e = alloc 1B\na: k(e)\na: free e",
         "x = alloc 1B\na: k(x)",
+        "create stream c on gpu7\nsync c\ndestroy c\ncreate stream c",
+        "create stream c\ndestroy c fails nothing\ncreate stream c",
+        "create stream c\ndestoy c\ncreate stream c",
+        "create pool q { max_size = 1 }\na: x = alloc 1B from q\ndestroy q",
+        "create stream c reusing d\nsync c",
+        "a: x = alloc 1B\na: k(x\nexpect k ends < 3us",
     ] {
         assert_eq!(
             check(&after_declarations(lines)).len(),

@@ -2,10 +2,16 @@
 //!
 //! It knows words and shapes; what a name refers to, and whether it exists, is not its business.
 
+mod create;
+mod expect;
 mod memory;
+mod threads;
 mod value;
 
+pub use create::{Create, Created};
+pub use expect::{Expect, Moment, Relation, When};
 pub use memory::*;
+pub use threads::*;
 pub use value::*;
 
 use crate::base::Span;
@@ -82,6 +88,8 @@ pub struct Name {
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
+    /// `millpond 1`
+    Version(Name),
     /// `scenario "title"`
     Scenario(Name),
     /// `device gpu0 { .. }`
@@ -124,6 +132,7 @@ impl Statement {
         match self {
             Statement::Repeat(repeat) => Some(&repeat.body),
             Statement::Thread(thread) => Some(&thread.body),
+            Statement::Call(call) => call.handler(),
             _ => None,
         }
     }
@@ -133,6 +142,7 @@ impl Statement {
         match self {
             Statement::Repeat(repeat) => Some(&mut repeat.body),
             Statement::Thread(thread) => Some(&mut thread.body),
+            Statement::Call(call) => call.handler_mut(),
             _ => None,
         }
     }
@@ -295,41 +305,6 @@ pub struct Let {
     pub value: Expression,
 }
 
-/// A collective.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Collective {
-    /// Its name.
-    pub name: Name,
-    /// What each part touches; `None`: whatever it is called with, to read and to write.
-    pub parameters: Option<Vec<Parameter>>,
-    /// How many parts it has.
-    pub parts: Expression,
-    /// How long they run.
-    pub takes: Law,
-}
-
-/// A host thread, which starts where it stands.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Thread {
-    /// Its name.
-    pub name: Segment,
-    /// What it does.
-    pub body: Body,
-}
-
-/// A thread that reads or writes memory of the host, and ends.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Errand {
-    /// Its name.
-    pub name: Name,
-    /// What it touches.
-    pub at: Place,
-    /// How.
-    pub access: Access,
-    /// How long it takes.
-    pub takes: Option<Expression>,
-}
-
 /// The same program changed, with expectations of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
@@ -375,17 +350,28 @@ pub struct Call {
     pub kind: CallKind,
     /// What expectations and variants call the line.
     pub label: Option<Name>,
-    /// `fails E` or `or_fails E`
+    /// `fails E`, `or_fails E` or `else E {`
     pub outcome: Option<Outcome>,
 }
 
 /// What the text says about the success of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Whether success is accepted too (`or_fails`).
-    pub or: bool,
+    /// What is said about the error.
+    pub kind: OutcomeKind,
     /// The name of the error.
     pub error: Name,
+}
+
+/// What is said about the error of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OutcomeKind {
+    /// `fails`: it is demanded.
+    Fails,
+    /// `or_fails`: it is accepted.
+    OrFails,
+    /// `else`: this block handles it.
+    Else(Body),
 }
 
 /// What is called.
@@ -422,6 +408,17 @@ pub enum CallKind {
     },
     /// `reset p.used_high`
     Reset(Path),
+    /// `set gpu0.pool = p`
+    SetPool {
+        /// The device.
+        device: Name,
+        /// Its new current pool.
+        pool: Path,
+    },
+    /// `create stream s`
+    Create(Create),
+    /// `destroy s`
+    Destroy(Path),
     /// `signal go`
     Signal(Name),
     /// `x = malloc 4KiB managed on gpu1`
@@ -489,26 +486,6 @@ pub enum Operation {
     },
 }
 
-/// A function that the host runs in the order of a stream.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HostFunction {
-    /// What it touches.
-    pub uses: Vec<Touched>,
-    /// How long it runs, if it takes time.
-    pub takes: Option<Takes>,
-    /// The signal that it gives.
-    pub gives: Option<Name>,
-}
-
-/// `h: read`
-#[derive(Clone, Debug, PartialEq)]
-pub struct Touched {
-    /// The memory.
-    pub at: Place,
-    /// What is done with it.
-    pub access: Access,
-}
-
 /// The duration of one launch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Takes {
@@ -516,63 +493,4 @@ pub enum Takes {
     For(Law),
     /// `until go`
     Until(Name),
-}
-
-/// An expectation.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Expect {
-    /// `expect a == b`
-    Compare {
-        /// The left side.
-        left: Expression,
-        /// `==` and so on.
-        comparator: Name,
-        /// The right side.
-        right: Expression,
-    },
-    /// `expect late starts >= end early`
-    Moments {
-        /// The moment that it is about.
-        subject: Moment,
-        /// `==` and so on.
-        comparator: Name,
-        /// The moment it is compared with.
-        object: Moment,
-    },
-    /// `expect y reuses x via follow_event`
-    Relate {
-        /// The buffer that it is about.
-        subject: Path,
-        /// What is said about it.
-        relation: Relation,
-        /// Whether `not` stands before.
-        not: bool,
-    },
-}
-
-/// A moment in the life of an operation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Moment {
-    /// The label of the operation.
-    pub label: Name,
-    /// Its end, or else its start.
-    pub end: bool,
-}
-
-/// What an expectation says about a buffer.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Relation {
-    /// `reuses x via P`
-    Reuses {
-        /// The earlier buffer.
-        object: Path,
-        /// The class.
-        via: Option<Name>,
-    },
-    /// `at x`
-    At(Path),
-    /// `waits for free x`
-    WaitsForFree(Path),
-    /// `via P`
-    Via(Name),
 }

@@ -2,6 +2,7 @@
 
 use super::ast::{Body, Close, Content, File, Item, Settings, Statement};
 use super::line::{self, Outline, Place};
+use super::version::Version;
 use super::{FILE_BYTES_MAX, NESTING_MAX, codes};
 use crate::base::{Diagnostic, Span};
 
@@ -30,6 +31,7 @@ struct Blocks {
     open: Vec<Open>,
     /// How many blocks are open beyond the limit. Their lines are not read.
     too_deep: usize,
+    version: Version,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -54,6 +56,7 @@ impl Blocks {
         let place = self.open.last().map_or(Place::Statements, |open| open.place);
         let line = line::read(text, start, place, &mut self.diagnostics);
         let item = |content| Item { span: line.span, content, comment: None };
+        self.version(&line);
         match line.content {
             line::Content::Blank => self.push(Item { comment: line.comment, ..item(Content::Blank) }),
             line::Content::Settings(settings) => {
@@ -85,12 +88,25 @@ impl Blocks {
         }
     }
 
+    fn version(&mut self, line: &line::Line) {
+        let statement = match &line.content {
+            line::Content::Blank => return,
+            line::Content::Statement(statement) => Some(&**statement),
+            line::Content::Close
+            | line::Content::Settings(_)
+            | line::Content::Change(_)
+            | line::Content::Broken(_) => None,
+        };
+        self.diagnostics.extend(self.version.line(line.span, statement));
+    }
+
     fn broken(&mut self, item: Item, text: &str, outline: Outline) {
         if !outline.opens {
             return self.push(item);
         }
         let place = match text.split_whitespace().next() {
             Some("device" | "pool") => Place::Settings,
+            Some("create") => Place::Unknown,
             Some("repeat" | "thread") => Place::Statements,
             Some("variant") => Place::Variant,
             _ => Place::Unknown,
@@ -117,6 +133,7 @@ impl Blocks {
         let body = Body { items: std::mem::replace(&mut self.items, before), close };
         match &mut header.content {
             Content::Statement(Statement::Repeat(repeat)) => repeat.body = body,
+            Content::Statement(Statement::Call(call)) => call.fill(body),
             Content::Statement(Statement::Thread(thread)) => thread.body = body,
             Content::Statement(Statement::Variant(variant)) => variant.body = body,
             Content::Statement(Statement::Device(device)) => device.settings = Settings::Block(body),
@@ -127,6 +144,9 @@ impl Blocks {
     }
 
     fn end(mut self) -> (File, Vec<Diagnostic>) {
+        if let Some(unknown) = self.version.unknown {
+            return (File::default(), vec![unknown]);
+        }
         for open in &self.open {
             let message = "this block is never closed";
             let diagnostic =
@@ -145,6 +165,8 @@ impl Blocks {
 fn opens(statement: &Statement) -> Option<Place> {
     match statement {
         Statement::Repeat(_) | Statement::Thread(_) => Some(Place::Statements),
+        Statement::Call(call) if call.handler().is_some() => Some(Place::Statements),
+        Statement::Call(call) if call.body().is_some() => Some(Place::Settings),
         Statement::Variant(_) => Some(Place::Variant),
         Statement::Device(device) if matches!(device.settings, Settings::Block(_)) => Some(Place::Settings),
         Statement::Pool(pool) if matches!(pool.settings, Settings::Block(_)) => Some(Place::Settings),

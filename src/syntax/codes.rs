@@ -18,6 +18,10 @@ pub(super) const NESTING_TOO_DEEP: Code = Code("nesting_too_deep");
 pub(super) const LINE_TOO_LONG: Code = Code("line_too_long");
 /// A text is too large.
 pub(super) const FILE_TOO_LARGE: Code = Code("file_too_large");
+/// A text is written in a version of the language that is not read here.
+pub(super) const UNKNOWN_VERSION: Code = Code("unknown_version");
+/// The version of the language stands behind another statement.
+pub(super) const MISPLACED_VERSION: Code = Code("misplaced_version");
 
 /// Every code of this part, with what it means.
 pub const TABLE: &[(Code, &str)] = &[
@@ -32,4 +36,6 @@ pub const TABLE: &[(Code, &str)] = &[
     (NESTING_TOO_DEEP, "Blocks, parentheses or brackets are nested more than 64 deep."),
     (LINE_TOO_LONG, "A line is longer than 4,096 bytes."),
     (FILE_TOO_LARGE, "A text is larger than 16 MiB."),
+    (UNKNOWN_VERSION, "A text is written in a version of the language that is not read here."),
+    (MISPLACED_VERSION, "The version of the language stands behind another statement, or is stated twice."),
 ];

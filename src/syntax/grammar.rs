@@ -13,7 +13,7 @@ impl Rule {
     ///
     /// Those stand at the end of the grammar, and the rules are ordered as there.
     pub fn is_fixed(self) -> bool {
-        self >= Rule::kw_scenario
+        self >= Rule::kw_millpond
     }
 
     /// The word, if the rule is a fixed word: `kw_or_fails` is `or_fails`.

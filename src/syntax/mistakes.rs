@@ -8,7 +8,8 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 /// The words that begin a statement, in the order of the language reference.
-const STATEMENTS: [&str; 32] = [
+const STATEMENTS: [&str; 35] = [
+    "millpond",
     "scenario",
     "device",
     "pool",
@@ -30,6 +31,8 @@ const STATEMENTS: [&str; 32] = [
     "trim",
     "set",
     "reset",
+    "create",
+    "destroy",
     "signal",
     "await",
     "join",
@@ -190,6 +193,7 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::EOI => "the end of the line",
         Rule::name | Rule::word | Rule::segment | Rule::path | Rule::place | Rule::declared => "a name",
         Rule::quoted => "a text in quotes",
+        Rule::edition => "the number of a version",
         Rule::setting => "a setting such as `memory = 80GiB`",
         Rule::list => "a list such as `[follow_event, internal]`",
         Rule::parameter => "a parameter such as `x: read`",
@@ -200,7 +204,11 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::operator => "a sign such as `+`",
         Rule::comparator => "a comparison such as `==`",
         Rule::comparison | Rule::relation => "an expectation",
-        Rule::outcome => "`fails`, `or_fails`",
+        Rule::created_stream => "`stream`",
+        Rule::created_event => "`event`",
+        Rule::created_pool => "`pool`",
+        Rule::reusing => "`reusing`",
+        Rule::outcome => "`fails`, `or_fails`, `else`",
         Rule::reuses => "`reuses`",
         Rule::placed_at => "`at`",
         Rule::waits_for => "`waits for free`",

@@ -12,11 +12,14 @@ mod print;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod version;
 
 pub use blocks::parse;
 pub use codes::TABLE as CODES;
 pub use print::format;
 
+/// The version of the language that is read, as in `millpond 1`.
+pub const VERSION: &str = "1";
 /// The largest text that is read, in bytes.
 pub const FILE_BYTES_MAX: usize = 16 << 20;
 /// The longest line that is read, in bytes.

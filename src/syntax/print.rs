@@ -130,6 +130,7 @@ impl Content {
     fn body(&self) -> Option<&Body> {
         match self {
             Content::Statement(Statement::Variant(variant)) => Some(&variant.body),
+            Content::Statement(Statement::Call(call)) => call.body(),
             Content::Statement(Statement::Device(Device { settings: Settings::Block(body), .. }))
             | Content::Statement(Statement::Pool(Pool { settings: Settings::Block(body), .. })) => Some(body),
             Content::Statement(statement) => statement.body(),
@@ -184,6 +185,7 @@ impl Display for Name {
 impl Display for Statement {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
+            Statement::Version(number) => write!(f, "millpond {number}"),
             Statement::Scenario(title) => write!(f, "scenario \"{title}\""),
             Statement::Device(Device { name, settings }) => write!(f, "device {name}{settings}"),
             Statement::Pool(Pool { name, device, settings }) => {
@@ -316,7 +318,11 @@ impl Display for Call {
 
 impl Display for Outcome {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", if self.or { "or_fails" } else { "fails" }, self.error)
+        match self.kind {
+            OutcomeKind::Fails => write!(f, "fails {}", self.error),
+            OutcomeKind::OrFails => write!(f, "or_fails {}", self.error),
+            OutcomeKind::Else(_) => write!(f, "else {} {{", self.error),
+        }
     }
 }
 
@@ -332,6 +338,9 @@ impl Display for CallKind {
             CallKind::Trim { pool, keep } => write!(f, "trim {pool} to {keep}"),
             CallKind::Set { attribute, value } => write!(f, "set {attribute} = {value}"),
             CallKind::Reset(attribute) => write!(f, "reset {attribute}"),
+            CallKind::SetPool { device, pool } => write!(f, "set {device}.pool = {pool}"),
+            CallKind::Create(create) => write!(f, "create {create}"),
+            CallKind::Destroy(resource) => write!(f, "destroy {resource}"),
             CallKind::Signal(signal) => write!(f, "signal {signal}"),
             CallKind::Malloc(malloc) => malloc.fmt(f),
             CallKind::Free(buffer) => write!(f, "free {buffer}"),
@@ -343,6 +352,20 @@ impl Display for CallKind {
             CallKind::Join(thread) => write!(f, "join {thread}"),
             CallKind::Barrier { name, of } => write!(f, "barrier {name} of {of}"),
         }
+    }
+}
+
+impl Display for Create {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.resource {
+            Created::Stream { name, device, kind } => {
+                write!(f, "stream {name}{}{}", After(" on ", device), After(" ", kind))?;
+            }
+            Created::Event(name) => write!(f, "event {name}")?,
+            Created::Pool(Pool { name, device, .. }) => write!(f, "pool {name}{}", After(" on ", device))?,
+        }
+        After(" reusing ", &self.reusing).fmt(f)?;
+        self.resource.settings().map_or(Ok(()), |settings| settings.fmt(f))
     }
 }
 
@@ -390,9 +413,13 @@ impl Display for Expect {
         match self {
             Expect::Compare { left, comparator, right } => write!(f, "{left} {comparator} {right}"),
             Expect::Moments { subject, comparator, object } => {
-                let (starts, start) = (["starts", "ends"], ["start", "end"]);
-                let (starts, start) = (starts[usize::from(subject.end)], start[usize::from(object.end)]);
-                write!(f, "{} {starts} {comparator} {start} {}", subject.label, object.label)
+                let verb = if subject.end { "ends" } else { "starts" };
+                write!(f, "{} {verb} {comparator} ", subject.operation)?;
+                match object {
+                    When::Time(time) => time.fmt(f),
+                    When::Moment(Moment { operation, end: true }) => write!(f, "end {operation}"),
+                    When::Moment(Moment { operation, end: false }) => write!(f, "start {operation}"),
+                }
             }
             Expect::Relate { subject, relation, not } => {
                 write!(f, "{subject} {}{relation}", if *not { "not " } else { "" })

@@ -52,6 +52,25 @@ fn mistakes_say_what_was_expected() {
             "sleep 0.5ns",
             "1 bad_number: `0.5ns` cannot be read as a number; not a whole number of bytes or nanoseconds",
         ),
+        ("a: x = alloc 1B else {\n}", "1 unexpected: `{` is not expected here; expected a name"),
+        ("a: x = alloc 1B else out_of_memory", "1 unexpected: the line ends too early; expected `{`"),
+        ("millpond", "1 unexpected: the line ends too early; expected the number of a version"),
+        (
+            "millpond 2\nwarp 3\n}",
+            "1 unknown_version: this text is in version 2 of the language; expected 1, the only version that is read here",
+        ),
+        (
+            "stream a\nmillpond 1",
+            "2 misplaced_version: the version of the language stands before every other statement; too late",
+        ),
+        (
+            "# ok\n\nmillpond 1\nmillpond 1",
+            "4 misplaced_version: the version of the language is stated twice; the second time",
+        ),
+        (
+            "repeat i in 0..1 {\n  millpond 1\n}",
+            "2 misplaced_version: the version of the language stands before every other statement; too late",
+        ),
         ("}", "1 unmatched_brace: this `}` closes no block; "),
         ("repeat i in 0..3 {", "1 unclosed_block: this block is never closed; opened here"),
     ] {
@@ -156,7 +175,7 @@ fn limits_are_told() {
 }
 
 const SOUP: &str = "scenario device pool stream event kernel let repeat variant model omit as in sync sleep trim to set reset signal expect \
-    snapshot alloc malloc managed free copy memset read write view host_buffer pinned pageable record wait from fails takes until via not reuses at waits for max on x s gpu0 default_pool used \
+    snapshot millpond 1 else create destroy reusing alloc malloc managed free copy memset read write view host_buffer pinned pageable record wait from fails takes until via not reuses at waits for max on x s gpu0 default_pool used \
     0 64KiB 10us 1.5 ( ) [ ] { } : = == .. \" é #";
 
 /// Whatever stands in a text, it is read, and every place that is underlined lies on letter boundaries.

@@ -53,6 +53,7 @@ impl Tree<'_> {
         let negated = node.clone();
         let mut parts = parts(node);
         match rule {
+            Rule::version => Statement::Version(self.name(next(&mut parts))),
             Rule::scenario => Statement::Scenario(self.quoted(next(&mut parts))),
             Rule::snapshot => Statement::Snapshot(parts.next().map(|title| self.quoted(title))),
             Rule::device => {
@@ -147,8 +148,7 @@ impl Tree<'_> {
             match part.as_rule() {
                 Rule::declared => streams.names.push(self.declared(part)),
                 Rule::on_device => streams.device = Some(self.only_name(part)),
-                _ if part.as_str() == "blocking" => streams.kind = Some(StreamKind::Blocking),
-                _ => streams.kind = Some(StreamKind::NonBlocking),
+                _ => streams.kind = Some(stream_kind(&part)),
             }
         }
         Statement::Streams(streams)
@@ -247,6 +247,11 @@ impl Tree<'_> {
                 value: self.expression(next(&mut parts)),
             },
             Rule::reset => CallKind::Reset(self.path(next(&mut parts))),
+            Rule::set_pool => {
+                CallKind::SetPool { device: self.name(next(&mut parts)), pool: self.path(next(&mut parts)) }
+            }
+            Rule::create => CallKind::Create(self.create(next(&mut parts))),
+            Rule::destroy => CallKind::Destroy(self.path(next(&mut parts))),
             Rule::signal => CallKind::Signal(self.name(next(&mut parts))),
             Rule::malloc => CallKind::Malloc(self.malloc(parts)),
             Rule::free_now => CallKind::Free(self.path(next(&mut parts))),
@@ -263,9 +268,34 @@ impl Tree<'_> {
         Call { kind, label, outcome }
     }
 
+    fn create(&mut self, node: Node<'_>) -> Create {
+        let rule = node.as_rule();
+        let opens = node.clone().into_inner().any(|child| child.as_rule() == Rule::open);
+        let mut parts: Vec<_> = parts(node).collect();
+        let reusing = parts.iter().position(|part| part.as_rule() == Rule::reusing);
+        let reusing = reusing.map(|at| self.only_path(parts.remove(at)));
+        let mut parts = parts.into_iter();
+        let name = self.name(next(&mut parts));
+        let mut parts = parts.peekable();
+        let device = parts.next_if(|part| part.as_rule() == Rule::on_device).map(|on| self.only_name(on));
+        let resource = match rule {
+            Rule::created_stream => {
+                let kind = parts.next().map(|kind| stream_kind(&kind));
+                Created::Stream { name, device, kind }
+            }
+            Rule::created_event => Created::Event(name),
+            _ => Created::Pool(Pool { name, device, settings: self.inline_settings(parts, opens) }),
+        };
+        Create { resource, reusing }
+    }
+
     fn outcome(&mut self, node: Node<'_>) -> Outcome {
-        let or = node.as_str().starts_with("or_fails");
-        Outcome { or, error: self.only_name(node) }
+        let kind = match node.clone().into_inner().next().map(|word| word.as_rule()) {
+            Some(Rule::kw_fails) => OutcomeKind::Fails,
+            Some(Rule::kw_or_fails) => OutcomeKind::OrFails,
+            _ => OutcomeKind::Else(Body::default()),
+        };
+        Outcome { kind, error: self.only_name(node) }
     }
 
     fn operation(&mut self, node: Node<'_>) -> Operation {
@@ -361,10 +391,14 @@ impl Tree<'_> {
         let has = |rule| node.clone().into_inner().any(|child| child.as_rule() == rule);
         let (subject_ends, object_ends) = (has(Rule::kw_ends), has(Rule::kw_end));
         let mut rest = parts(node);
-        let label = |rest: &mut _| self.name(next(rest));
-        let subject = Moment { label: label(&mut rest), end: subject_ends };
-        let comparator = label(&mut rest);
-        Expect::Moments { subject, comparator, object: Moment { label: label(&mut rest), end: object_ends } }
+        let subject = Moment { operation: self.name(next(&mut rest)), end: subject_ends };
+        let comparator = self.name(next(&mut rest));
+        let object = next(&mut rest);
+        let object = match object.as_rule() {
+            Rule::expression => When::Time(self.expression(object)),
+            _ => When::Moment(Moment { operation: self.name(object), end: object_ends }),
+        };
+        Expect::Moments { subject, comparator, object }
     }
 
     fn path(&mut self, node: Node<'_>) -> Path {
@@ -456,6 +490,10 @@ impl Tree<'_> {
         };
         self.diagnostics.push(diagnostic);
     }
+}
+
+fn stream_kind(node: &Node<'_>) -> StreamKind {
+    if node.as_str() == "blocking" { StreamKind::Blocking } else { StreamKind::NonBlocking }
 }
 
 /// The number and the unit that a wrong unit was meant to be.

@@ -15,8 +15,9 @@ pub enum Call {
     Alloc {
         /// The stream in whose order the memory becomes available.
         stream: StreamId,
-        /// The pool that serves it.
-        pool: PoolId,
+        /// The pool that serves it. `None` is `cudaMallocAsync`: the current pool of the stream's device serves it, which an
+        /// event of the call names.
+        pool: Option<PoolId>,
         /// The size asked for.
         size: Bytes,
     },
@@ -142,6 +143,22 @@ pub enum Call {
         /// The memory it touches.
         uses: SmallVec<[Use; 3]>,
     },
+    /// `cudaDeviceSetMemPool`: makes a pool the current one of its device.
+    SetPool {
+        /// The device.
+        device: DeviceId,
+        /// Its new current pool.
+        pool: PoolId,
+    },
+    /// `cudaStreamCreate`, `cudaEventCreate`, `cudaMemPoolCreate`.
+    Create {
+        /// What comes to exist.
+        resource: Resource,
+        /// What was destroyed before, and leaves it its handle.
+        reusing: Option<Resource>,
+    },
+    /// `cudaStreamDestroy`, `cudaEventDestroy`, `cudaMemPoolDestroy`: returns at once, and what was submitted goes on.
+    Destroy(Resource),
     /// Whatever waits for this signal goes on; a signal stays given.
     Signal(SignalId),
     /// Waits until a signal is given.
@@ -183,6 +200,17 @@ impl Call {
                 | Call::Barrier(_)
         )
     }
+}
+
+/// What can be created and destroyed, and is named by a handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Resource {
+    /// A stream.
+    Stream(StreamId),
+    /// An event.
+    Event(EventId),
+    /// A pool.
+    Pool(PoolId),
 }
 
 /// What a synchronise waits for.
@@ -391,11 +419,14 @@ pub enum Failure {
     InvalidValue,
     /// `cudaErrorNotReady`
     NotReady,
+    /// `cudaErrorInvalidResourceHandle`
+    InvalidResourceHandle,
 }
 
 impl Failure {
     /// Every failure.
-    pub const ALL: [Failure; 3] = [Failure::OutOfMemory, Failure::InvalidValue, Failure::NotReady];
+    pub const ALL: [Failure; 4] =
+        [Failure::OutOfMemory, Failure::InvalidValue, Failure::NotReady, Failure::InvalidResourceHandle];
 
     /// The word of the language and of every report.
     pub const fn name(self) -> &'static str {
@@ -403,6 +434,7 @@ impl Failure {
             Failure::OutOfMemory => "out_of_memory",
             Failure::InvalidValue => "invalid_value",
             Failure::NotReady => "not_ready",
+            Failure::InvalidResourceHandle => "invalid_resource_handle",
         }
     }
 }

@@ -12,7 +12,7 @@ mod setup;
 mod sink;
 mod state;
 
-pub use call::{Attribute, Call, Comparison, Failure, Figure, Law, Operands, Reply, Takes, Target};
+pub use call::{Attribute, Call, Comparison, Failure, Figure, Law, Operands, Reply, Resource, Takes, Target};
 pub use cut::{Cut, Ticket, join};
 pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refusal, Refusals};
 pub use device::{DeviceFigure, DeviceState, Reading};

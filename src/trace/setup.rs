@@ -1,14 +1,14 @@
 //! The world before the first call: devices, pools, streams, and the numbers of the allocator that documents leave open.
 
-use super::Law;
+use super::{Law, Resource};
 use crate::base::{BarrierId, Bytes, CollectiveId, DeviceId, IndexVec, Nanos, PoolId, StreamId};
 
-/// Everything that exists before the first call.
+/// Everything that exists before the first call, and what later calls create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// The devices.
     pub devices: IndexVec<DeviceId, DeviceSetup>,
-    /// The pools, default pools included.
+    /// The pools, default pools included: the first one of a device is its default pool.
     pub pools: IndexVec<PoolId, PoolSetup>,
     /// The streams that the program uses.
     pub streams: IndexVec<StreamId, StreamSetup>,
@@ -22,6 +22,8 @@ pub struct Setup {
     pub barriers: IndexVec<BarrierId, u32>,
     /// The collectives.
     pub collectives: IndexVec<CollectiveId, CollectiveSetup>,
+    /// Those of the streams, events and pools that exist only once a call has created them.
+    pub created: Vec<Resource>,
     /// The numbers and choices that documents leave open.
     pub rules: Rules,
     /// What calls cost the host.

@@ -68,6 +68,7 @@ fn setup() -> Setup {
         ],
         events: 2,
         signals: 0,
+        created: Vec::new(),
         hosts: 1,
         barriers: index_vec![],
         collectives: index_vec![],
@@ -105,7 +106,7 @@ impl Caller {
         let mut below = |count| self.draws.below(count) as usize;
         let (stream, event, pool) = (StreamId::new(below(4)), EventId::new(below(2)), PoolId::new(below(2)));
         match below(26) {
-            0..5 => Call::Alloc { stream, pool, size: Bytes::mib(1 + below(20) as u64) },
+            0..5 => Call::Alloc { stream, pool: Some(pool), size: Bytes::mib(1 + below(20) as u64) },
             5..9 if !self.live.is_empty() => {
                 let alloc = self.live.swap_remove(self.draws.below(self.live.len() as u64) as usize);
                 Call::Free { stream, alloc }

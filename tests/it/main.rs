@@ -2,12 +2,14 @@
 
 #[cfg(feature = "cli")]
 mod cli;
+mod expectations;
 #[cfg(feature = "cli")]
 mod fmt;
 #[cfg(feature = "cli")]
 mod formats;
 #[cfg(feature = "cli")]
 mod graph;
+mod handles;
 #[cfg(feature = "cli")]
 mod harness;
 mod loops;

@@ -21,6 +21,9 @@ struct Walk {
     submitted: Vec<u32>,
     cuts: Cuts,
     policies: BTreeMap<Option<Policy>, u32>,
+    /// Whether the second pool is destroyed, and whether nothing of it is left.
+    destroyed: bool,
+    ended: bool,
 }
 
 impl Walk {
@@ -54,6 +57,7 @@ impl Walk {
             streams: (0..streams).map(|_| StreamSetup { device, kind: StreamKind::NonBlocking }).collect(),
             events: 0,
             signals: 0,
+            created: Vec::new(),
             hosts: 1,
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
@@ -82,12 +86,18 @@ impl Walk {
             submitted: zero(),
             cuts: Cuts { ordered: zero(), done: zero(), seen: zero() },
             policies: BTreeMap::new(),
+            destroyed: false,
+            ended: false,
         }
     }
 
     fn step(&mut self) {
         let stream = StreamId::new(self.draws.below(self.submitted.len() as u64) as usize);
-        let pool = self.draws.below(4).saturating_sub(2) as usize;
+        let mut pool = self.draws.below(4).saturating_sub(2) as usize;
+        self.destroyed |= self.draws.below(400) == 0;
+        if self.destroyed {
+            pool = 0;
+        }
         match self.draws.below(24) {
             0..9 => self.alloc(pool, stream),
             9..16 => self.free(stream),
@@ -102,7 +112,27 @@ impl Walk {
             22 => self.progress(),
             _ => self.synchronise(),
         }
+        if self.destroyed && !self.ended {
+            self.end();
+        }
         self.compare();
+    }
+
+    /// A destroyed pool goes as soon as nothing of it is in use, and all at once.
+    fn end(&mut self) {
+        let naive = &mut self.naive.pools[1];
+        let left = naive.is_idle(&self.cuts.done).then(|| naive.reserved());
+        let before = self.cuda.digest();
+        let given_back = self.cuda.end(PoolId::new(1), &self.cuts.done).map(|bytes| bytes.0);
+        assert_eq!(given_back, left);
+        match left {
+            None => assert_eq!(self.cuda.digest(), before),
+            Some(left) => {
+                naive.mappings.clear();
+                naive.unmaps += u64::from(left > 0);
+            }
+        }
+        self.ended = left.is_some();
     }
 
     fn size(&mut self) -> u64 {
@@ -300,6 +330,7 @@ impl Walk {
 fn the_cuda_model_agrees_with_a_naive_one() {
     let mut policies: BTreeMap<Option<Policy>, u32> = BTreeMap::new();
     let mut spare = Walk::new(0).cuda;
+    let mut ends = Vec::new();
     for seed in 0..budget(400) {
         let mut walk = Walk::new(seed);
         for step in 0..120 {
@@ -310,14 +341,18 @@ fn the_cuda_model_agrees_with_a_naive_one() {
                 std::mem::swap(&mut spare, &mut walk.cuda);
             }
         }
+        ends.push((walk.destroyed, walk.ended));
         for (policy, count) in walk.policies {
             *policies.entry(policy).or_default() += count;
         }
     }
+    let count =
+        |wanted: bool| ends.iter().filter(|(destroyed, ended)| *destroyed && *ended == wanted).count();
+    assert!(count(true) > 20 && count(false) > 20, "{} pools ended, {} held", count(true), count(false));
     let total: u32 = policies.values().sum();
     println!("{total} allocations: {policies:?}");
     for policy in Policy::ALL.map(Some).into_iter().chain([None]) {
-        let share = policies.get(&policy).copied().unwrap_or(0) * 100 / total;
-        assert!(share >= 1, "{policy:?} makes up less than 1% of the allocations: {policies:?}");
+        let share = policies.get(&policy).copied().unwrap_or(0) * 200 / total;
+        assert!(share >= 1, "{policy:?} makes up less than a 200th of the allocations: {policies:?}");
     }
 }

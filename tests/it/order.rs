@@ -100,6 +100,7 @@ fn setup(draws: &mut Draws) -> Setup {
         streams,
         events: EVENTS,
         signals: 0,
+        created: Vec::new(),
         hosts: HOSTS,
         barriers: IndexVec::new(),
         collectives: IndexVec::new(),

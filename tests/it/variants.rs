@@ -96,7 +96,7 @@ fn mistakes_are_told_where_they_are_made() {
         ("variant v {\n  omit edge\n", "13 unclosed_block `variant v {`: this block is never closed"),
         (
             "variant v {\n  expect y starts >= end birth\n}",
-            "14 wrong_kind `y`: `y` is a buffer, but a label of an operation is needed here; 11 declared as a buffer here; in the variant `v`",
+            "14 wrong_kind `y`: `y` is a buffer, but a label of an operation or a kernel is needed here; 11 declared as a buffer here; in the variant `v`",
         ),
     ] {
         let found = with(lines);
@@ -272,7 +272,22 @@ fn labels_stand_on_calls_of_the_host_too() {
     assert_eq!(
         said(&format!("{text}expect a starts <= end c\n")),
         [
-            "6 wrong_kind `c`: `c` is a label of a host call, but a label of an operation is needed here; 4 declared as a label of a host call here"
+            "6 wrong_kind `c`: `c` is a label of a host call, but a label of an operation or a kernel is needed here; 4 declared as a label of a host call here"
         ]
+    );
+}
+
+#[test]
+fn lines_of_a_handler_can_be_omitted() {
+    let text = "stream s\npool p\ns: x = alloc 1TiB from p else out_of_memory {\n  sync s as inner\n  expect p.used == 1B\n}\n\
+                create stream t as birth\nt: y = alloc 1MiB from p as late\n";
+    let variant = "variant v {\n  omit inner\n  omit late\n  omit birth\n  expect p.used == 0\n}\n";
+    let (programs, diagnostics) = millpond::load_all(&format!("{text}{variant}"), &Profile::default());
+    assert_eq!(diagnostics, []);
+    let lines: Vec<&str> = programs[1].statements.iter().map(|statement| statement.text.as_str()).collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert_eq!(
+        said(&format!("{text}variant v {{\n  omit birth\n}}\n")),
+        ["8 unknown_name `t`: nothing is called `t`; 7 this variant omits it; in the variant `v`"]
     );
 }

@@ -33,6 +33,8 @@ pub(super) const EXAMPLES: &[Example] = &[
     example("nesting_too_deep", "", "let half = 7 * (3 + 4)\nlet whole = half * 2\n"),
     example("line_too_long", "", "# A long comment goes\n# over several lines.\n"),
     example("file_too_large", "", "stream s\nrepeat i in 0..1000000 {\n  sync s\n}\n"),
+    example("unknown_version", "millpond 2\nstream s\n", "millpond 1\nstream s\n"),
+    example("misplaced_version", "stream s\nmillpond 1\n", "millpond 1\nstream s\n"),
     example(
         "unknown_name",
         "stream s\nevent done\ns: record dnoe\n",
@@ -53,6 +55,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "used_before_allocation",
         "stream s\ns: free x\ns: x = alloc 1MiB\n",
         "stream s\ns: x = alloc 1MiB\ns: free x\n",
+    ),
+    example(
+        "still_exists",
+        "create stream s\ncreate stream s\n",
+        "create stream s\ndestroy s\ncreate stream s\n",
     ),
     example(
         "still_live",
@@ -145,6 +152,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "repeat i in 0..1000 {\n  repeat j in 0..1000 {\n    sync device\n  }\n}\n",
     ),
     example("too_many_names", "event e[2000000]\n", "event e[2000]\n"),
+    example(
+        "unclear_launch",
+        "stream s\nkernel k() takes 1us\ns: k()\ns: k()\nexpect k ends < 3us\n",
+        "stream s\nkernel k() takes 1us\ns: k()\ns: k() as second\nexpect second ends < 3us\n",
+    ),
     example(
         "empty_part",
         "stream s\ns: x = alloc 1MiB\ns: memset x[8KiB..4KiB]\n",

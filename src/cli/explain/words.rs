@@ -226,6 +226,13 @@ expects it, `or_fails out_of_memory` accepts it. Lines about the missing buffer 
         "scenarios/sync/query.scn",
     ),
     failure(
+        "invalid_resource_handle",
+        "A stream or an event does not exist any more, or not yet, cudaErrorInvalidResourceHandle.
+After `destroy s` the name `s` still holds the handle, and the program may go on to use it by mistake; the call changes
+nothing. Of a pool the same mistake is invalid_value. `fails invalid_resource_handle` at the end of the line expects it.",
+        "scenarios/sync/destroyed_stream.scn",
+    ),
+    failure(
         "expectation",
         "An `expect` line does not hold where it stands.
 The report shows what was expected and what is, at the first time, and since which call it is so: the last one that

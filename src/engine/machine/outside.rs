@@ -26,6 +26,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     pub(super) fn plain_free(&mut self, caller: Caller, alloc: AllocId) -> Result<Reply, Failure> {
         let freed = self.model.plain_free(alloc)?;
         self.emit_freed(caller, freed);
+        self.end_pools_now(caller);
         Ok(Reply::Freed(None))
     }
 

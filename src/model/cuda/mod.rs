@@ -308,6 +308,18 @@ impl Allocator for Cuda {
         released
     }
 
+    fn end(&mut self, id: PoolId, done: &Cut) -> Option<Bytes> {
+        let pool = &mut self.pools[id];
+        if pool.ledger.live > Bytes::ZERO || !pool.is_pending_within(done) {
+            return None;
+        }
+        // What has completed is as good as observed, since nobody asks this pool any more.
+        pool.observe(done);
+        let released = self.release_above(id, Bytes::ZERO);
+        self.check(id);
+        Some(released)
+    }
+
     fn set(&mut self, pool: PoolId, attribute: Attribute, value: u64) -> Result<(), Failure> {
         self.pools[pool].set(attribute, value)
     }

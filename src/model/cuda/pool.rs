@@ -304,6 +304,12 @@ impl Pool {
         })
     }
 
+    /// Whether every pending free is within the cut.
+    pub(super) fn is_pending_within(&self, cut: &Cut) -> bool {
+        let mut newest = self.pending.iter().map(|list| list.newest).filter(|id| *id != NONE);
+        newest.all(|id| matches!(self.tiles[id].state, State::Freed { at, .. } if at.within(cut)))
+    }
+
     /// The frees that are not observed.
     pub(super) fn pending(&self, into: &mut Vec<Ticket>) {
         for stream in 0..self.pending.len() {

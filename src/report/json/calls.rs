@@ -2,14 +2,14 @@
 
 use crate::report::names::Book;
 use crate::scenario::{Names, Program};
-use crate::trace::{Access, Call, Figure, Reading, Takes, Target, Use};
+use crate::trace::{Access, Call, Figure, Reading, Resource, Takes, Target, Use};
 use serde::Serialize;
 use std::borrow::Cow;
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(super) enum CallLine<'a> {
-    Alloc { stream: &'a str, pool: &'a str, size: u64 },
+    Alloc { stream: &'a str, pool: Option<&'a str>, size: u64 },
     Free { stream: &'a str, block: String, serial: u32 },
     Launch { stream: &'a str, kernel: &'a str, uses: Vec<UseLine<'a>>, until: Option<&'a str> },
     Copy { stream: &'a str, blocking: bool, to: UseLine<'a>, from: UseLine<'a> },
@@ -23,6 +23,9 @@ pub(super) enum CallLine<'a> {
     Sleep { nanos: u64 },
     Trim { pool: &'a str, keep: u64 },
     Set { pool: &'a str, attribute: &'static str, value: u64 },
+    SetPool { device: &'a str, pool: &'a str },
+    Create { resource: &'static str, name: &'a str, reusing: Option<&'a str> },
+    Destroy { resource: &'static str, name: &'a str },
     Read { of: &'a str, figure: &'static str },
     Malloc { device: &'a str, size: u64, managed: bool },
     PlainFree { block: String, serial: u32 },
@@ -73,6 +76,15 @@ fn target_name<'a>(book: &Book<'a>, target: &Target) -> &'a str {
     }
 }
 
+fn resource_name(program: &Program, resource: Resource) -> (&'static str, &str) {
+    let names = &program.names;
+    match resource {
+        Resource::Stream(stream) => ("stream", &names.streams[stream]),
+        Resource::Event(event) => ("event", &names.events[event]),
+        Resource::Pool(pool) => ("pool", &names.pools[pool]),
+    }
+}
+
 fn awaited_signal<'a>(program: &'a Program, takes: &Takes) -> Option<&'a str> {
     match takes {
         Takes::Until(signal) => Some(&program.names.signals[*signal]),
@@ -84,9 +96,11 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
     let program: &'a Program = book.program;
     let names = &program.names;
     match call {
-        Call::Alloc { stream, pool, size } => {
-            CallLine::Alloc { stream: book.stream(*stream), pool: &names.pools[*pool], size: size.0 }
-        }
+        Call::Alloc { stream, pool, size } => CallLine::Alloc {
+            stream: book.stream(*stream),
+            pool: pool.map(|pool| names.pools[pool].as_str()),
+            size: size.0,
+        },
         Call::Free { stream, alloc } => {
             CallLine::Free { stream: book.stream(*stream), block: book.block(*alloc), serial: alloc.serial }
         }
@@ -117,11 +131,9 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
         Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
         Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
-        Call::Set { pool, attribute, value } => CallLine::Set {
-            pool: &names.pools[*pool],
-            attribute: Figure::Attribute(*attribute).name(),
-            value: *value,
-        },
+        Call::Set { .. } | Call::SetPool { .. } | Call::Create { .. } | Call::Destroy(_) => {
+            resource_line(book, call)
+        }
         Call::Read(reading) | Call::Peek(reading) => {
             CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
         }
@@ -140,13 +152,49 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             collective: &names.collectives[*collective],
             uses: uses.iter().map(|used| use_line(book, used)).collect(),
         },
+        Call::Signal(_) | Call::Await(_) | Call::Spawn(_) | Call::Exit | Call::Join(_) | Call::Barrier(_) => {
+            meeting_line(names, call)
+        }
+        Call::Expect { .. } => CallLine::Expect,
+        Call::Snapshot(_) => CallLine::Snapshot,
+    }
+}
+
+/// A call about what exists and how it is set.
+fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
+    let program: &'a Program = book.program;
+    let names = &program.names;
+    match call {
+        Call::Set { pool, attribute, value } => CallLine::Set {
+            pool: &names.pools[*pool],
+            attribute: Figure::Attribute(*attribute).name(),
+            value: *value,
+        },
+        Call::SetPool { device, pool } => {
+            CallLine::SetPool { device: &names.devices[*device], pool: &names.pools[*pool] }
+        }
+        Call::Create { resource, reusing } => {
+            let (resource, name) = resource_name(program, *resource);
+            let reusing = reusing.map(|old| resource_name(program, old).1);
+            CallLine::Create { resource, name, reusing }
+        }
+        Call::Destroy(resource) => {
+            let (resource, name) = resource_name(program, *resource);
+            CallLine::Destroy { resource, name }
+        }
+        _ => unreachable!("only such calls come here"),
+    }
+}
+
+/// A call by which host threads meet.
+fn meeting_line<'a>(names: &'a Names, call: &Call) -> CallLine<'a> {
+    match call {
         Call::Signal(signal) => CallLine::Signal { name: &names.signals[*signal] },
         Call::Await(signal) => CallLine::Await { name: &names.signals[*signal] },
         Call::Spawn(host) => CallLine::Spawn { thread: &names.hosts[*host] },
         Call::Exit => CallLine::Exit,
         Call::Join(host) => CallLine::Join { thread: &names.hosts[*host] },
         Call::Barrier(barrier) => CallLine::Barrier { name: &names.barriers[*barrier] },
-        Call::Expect { .. } => CallLine::Expect,
-        Call::Snapshot(_) => CallLine::Snapshot,
+        _ => unreachable!("only such calls come here"),
     }
 }

@@ -10,7 +10,7 @@ use crate::report::Origin;
 use crate::report::document::{Document, Notation};
 use crate::report::names::Book;
 use crate::report::text::Compared;
-use crate::scenario::{Names, Program};
+use crate::scenario::{Names, Outcome, Program};
 use crate::trace::{
     Account, Candidate, Cause, Deadlock, Detail, DeviceState, Event, Kind, Ledger, Operands, Policy,
     PoolPicture, PoolState, Refusal, Refusals, Sink, Ticket, Waiter,
@@ -495,6 +495,9 @@ struct FailedLine<'a> {
     failure: &'static str,
     times: u64,
     expected: bool,
+    /// The first and the last line that handle it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handled_by: Option<(u32, u32)>,
 }
 
 #[derive(Serialize)]
@@ -524,6 +527,10 @@ fn ending<'a>(book: &Book<'a>, end: Nanos, verdict: &'a Verdict, compared: &Comp
         failure: failed.failure.name(),
         times: failed.times,
         expected: failed.expected,
+        handled_by: match program.statements[failed.stmt].outcome {
+            Outcome::Handled { lines, .. } => Some(lines),
+            _ => None,
+        },
     });
     let missed = verdict.missed.iter().map(|missed| FailedLine {
         line: book.line(missed.stmt),
@@ -531,6 +538,7 @@ fn ending<'a>(book: &Book<'a>, end: Nanos, verdict: &'a Verdict, compared: &Comp
         failure: missed.failure.name(),
         times: missed.times,
         expected: true,
+        handled_by: None,
     });
     let skipped = verdict.skipped.iter().map(|skipped| SkippedLine {
         line: book.line(skipped.stmt),

@@ -5,7 +5,7 @@ use super::{Compared, Failing};
 use crate::base::{Bytes, DeviceId, HostId, Nanos, PoolId, StmtId};
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
-use crate::scenario::{Demand, Unit};
+use crate::scenario::{Demand, Outcome, Unit};
 use crate::trace::{Account, Deadlock, DeviceState, Event, Failure, Kind, Policy, Waiter};
 use std::collections::BTreeMap;
 
@@ -230,7 +230,11 @@ fn demands(book: &Book<'_>, verdict: &Verdict, compared: &Compared) -> Vec<Deman
     for failed in verdict.failed.iter().filter(|failed| failed.expected) {
         let missed = verdict.missed.iter().any(|missed| missed.stmt == failed.stmt);
         if !missed {
-            rows.push(demanded(failed.stmt, format!("holds{}", times(failed.times)), true));
+            let outcome = match book.program.statements[failed.stmt].outcome {
+                Outcome::Handled { lines, .. } => handled_by(lines),
+                _ => "holds".to_owned(),
+            };
+            rows.push(demanded(failed.stmt, format!("{outcome}{}", times(failed.times)), true));
         }
     }
     for missed in &verdict.missed {
@@ -245,6 +249,13 @@ fn demands(book: &Book<'_>, verdict: &Verdict, compared: &Compared) -> Vec<Deman
     }
     rows.sort_by_key(|row| row.line);
     rows
+}
+
+fn handled_by((first, last): (u32, u32)) -> String {
+    match first == last {
+        true => format!("handled by line {first}"),
+        false => format!("handled by the lines {first}-{last}"),
+    }
 }
 
 /// The table of what is expected.

@@ -3,8 +3,8 @@
 use super::table::{Align, Section, Table, time, wrap};
 use crate::base::{Bytes, Nanos, PoolId, StmtId};
 use crate::report::names::Book;
-use crate::trace::{Attributes, Event, Kind, PoolState};
-use std::collections::BTreeMap;
+use crate::trace::{Attributes, Call, Event, Kind, PoolState, Resource};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows beyond these are only counted.
 const ROWS_MAX: usize = 4096;
@@ -31,6 +31,8 @@ struct Released {
     bytes: Bytes,
     times: u64,
     threshold: Bytes,
+    /// Whether the pool had been destroyed.
+    at_its_end: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -49,20 +51,35 @@ struct Pool {
 pub(super) struct Pools {
     pools: BTreeMap<PoolId, Pool>,
     calls: u64,
+    /// The pool whose destruction is being called; it counts once it did not fail.
+    destroying: Option<PoolId>,
+    destroyed: BTreeSet<PoolId>,
+    /// The destroyed pool whose end is being told, which no call is.
+    ending: Option<PoolId>,
 }
 
 impl Pools {
     /// Takes an event.
     pub(super) fn event(&mut self, book: &Book<'_>, event: &Event<'_>) {
         match event.kind {
-            Kind::Call(_) => self.calls += 1,
+            Kind::Call(call) => {
+                self.calls += 1;
+                self.settle();
+                if let Call::Destroy(Resource::Pool(pool)) = call {
+                    self.destroying = Some(*pool);
+                }
+            }
+            Kind::Failed(_) => self.destroying = None,
             Kind::State { pool, state } => self.state(pool, event, state),
             Kind::Released { pool, bytes } => {
+                self.settle();
                 let entry = self.pools.entry(pool).or_default();
                 let attributes =
                     entry.last.map_or(book.program.setup.pools[pool].attributes, |last| last.attributes);
                 let threshold = attributes.release_threshold;
-                let none = Released { bytes: Bytes::ZERO, times: 0, threshold };
+                let at_its_end = self.destroyed.contains(&pool);
+                self.ending = at_its_end.then_some(pool);
+                let none = Released { bytes: Bytes::ZERO, times: 0, threshold, at_its_end };
                 let released = entry.released.entry(event.stmt).or_insert(none);
                 released.bytes = Bytes(released.bytes.0.saturating_add(bytes.0));
                 released.times += 1;
@@ -71,7 +88,14 @@ impl Pools {
         }
     }
 
+    fn settle(&mut self) {
+        if let Some(pool) = self.destroying.take() {
+            self.destroyed.insert(pool);
+        }
+    }
+
     fn state(&mut self, pool: PoolId, event: &Event<'_>, state: &PoolState) {
+        let is_end = self.ending.take() == Some(pool);
         let pool = self.pools.entry(pool).or_default();
         pool.last = Some(*state);
         let line = Line { stmt: event.stmt, at: event.at, state: *state, times: 1, call: self.calls };
@@ -81,7 +105,7 @@ impl Pools {
         }
         if let Some(place) = pool.places.get(&event.stmt) {
             let known = &mut pool.lines[*place];
-            let times = known.times + u64::from(known.call != self.calls);
+            let times = known.times + u64::from(known.call != self.calls && !is_end);
             *known = Line { times, ..line };
         } else if pool.lines.len() < ROWS_MAX {
             pool.places.insert(event.stmt, pool.lines.len());
@@ -169,7 +193,9 @@ impl Pool {
             let times =
                 if released.times > 1 { format!(", in {} calls", released.times) } else { String::new() };
             let call = book.operation(*stmt);
-            let why = if call.starts_with("trim") {
+            let why = if released.at_its_end {
+                "the pool is destroyed, and nothing of it is in use any more".to_owned()
+            } else if call.starts_with("trim") {
                 "it trims the pool".to_owned()
             } else if call.contains("alloc") {
                 "remapped for a larger block".to_owned()

@@ -244,6 +244,15 @@ impl NaivePool {
         self.mappings = mappings;
     }
 
+    /// Nothing of it is handed out, and each free is complete.
+    pub(super) fn is_idle(&self, done: &[u32]) -> bool {
+        self.pieces().all(|piece| match piece.is {
+            Is::Live { .. } => false,
+            Is::Freed { at, seen, .. } => seen || at.is_none_or(|at| at.seq <= done[at.stream.index()]),
+            Is::Unused => true,
+        })
+    }
+
     pub(super) fn release_down_to(&mut self, keep: u64) {
         let before = self.reserved();
         for (from, to) in self.idle_chunks() {

@@ -1,0 +1,233 @@
+//! What one call needs: a call whose operands may still have to be computed.
+
+use super::{Chosen, Formula, Handle, Place, Register, SyncTarget};
+use crate::base::{
+    BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExpectId, HostId, KernelId, PoolId, SignalId,
+    SnapshotId, StreamId,
+};
+use crate::trace::{Access, Attribute, Law, Reading, Resource, Takes};
+
+/// A call whose operands may still have to be computed.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// `S: x = alloc SIZE from P`
+    Alloc {
+        /// The stream.
+        stream: Chosen<StreamId>,
+        /// The pool; `None` is the current one of the stream's device.
+        pool: Option<PoolId>,
+        /// The size.
+        size: Formula,
+        /// The name that it gets.
+        buffer: Chosen<BufferId>,
+    },
+    /// `S: free x`
+    Free {
+        /// The stream.
+        stream: Chosen<StreamId>,
+        /// The name.
+        buffer: Chosen<BufferId>,
+    },
+    /// `x = malloc SIZE managed on D`
+    Malloc {
+        /// The device.
+        device: DeviceId,
+        /// The size.
+        size: Formula,
+        /// Whether it is managed.
+        managed: bool,
+        /// The name that it gets.
+        buffer: Chosen<BufferId>,
+    },
+    /// `free x`
+    PlainFree(Chosen<BufferId>),
+    /// `S: copy D from X`, `copy D from X`
+    Copy {
+        /// The stream.
+        stream: Chosen<StreamId>,
+        /// Whether it is the host's own call.
+        blocking: bool,
+        /// How long it runs.
+        takes: Law,
+        /// What it writes.
+        to: Place,
+        /// What it reads.
+        from: Place,
+    },
+    /// `S: memset X`, `memset X`
+    Memset {
+        /// The stream.
+        stream: Chosen<StreamId>,
+        /// Whether it is the host's own call.
+        blocking: bool,
+        /// How long it runs.
+        takes: Law,
+        /// What it writes.
+        at: Place,
+    },
+    /// `read X`, `write X`
+    Touch {
+        /// What the host touches.
+        at: Place,
+        /// How.
+        access: Access,
+    },
+    /// `S: K(x, y)`
+    Launch {
+        /// The stream.
+        stream: Chosen<StreamId>,
+        /// The kernel.
+        kernel: KernelId,
+        /// Its duration.
+        takes: Takes,
+        /// Its arguments.
+        uses: Vec<(Place, Access)>,
+    },
+    /// `S: record E`
+    Record {
+        /// The stream.
+        stream: Chosen<StreamId>,
+        /// The event.
+        event: Chosen<EventId>,
+    },
+    /// `S: wait E`
+    Wait {
+        /// The stream.
+        stream: Chosen<StreamId>,
+        /// The event.
+        event: Chosen<EventId>,
+    },
+    /// `sync S`, `sync E`, `sync gpu0`
+    Sync(SyncTarget),
+    /// `query S`
+    Query(SyncTarget),
+    /// `poll S until done`
+    Poll(SyncTarget),
+    /// `sleep D`
+    Sleep(Formula),
+    /// `trim P to SIZE`
+    Trim {
+        /// The pool.
+        pool: PoolId,
+        /// At least so much stays.
+        keep: Formula,
+    },
+    /// `set P.attribute = value`, `reset P.used_high`
+    Set {
+        /// The pool.
+        pool: PoolId,
+        /// The attribute.
+        attribute: Attribute,
+        /// The value.
+        value: Formula,
+    },
+    /// `set gpu0.pool = p`
+    SetPool {
+        /// The device.
+        device: crate::base::DeviceId,
+        /// The pool.
+        pool: PoolId,
+    },
+    /// `create stream s reusing old`
+    Create {
+        /// Which `create` it is; each of them counts how often it is carried out.
+        nth: usize,
+        /// The name.
+        name: Resource,
+        /// What it stands for from now on, the first time. Further times it is what follows this one.
+        first: Resource,
+        /// The name of what leaves it its handle.
+        reusing: Option<Handle>,
+    },
+    /// `destroy s`
+    Destroy(Handle),
+    /// Reads a figure into a register; part of an `expect`.
+    Peek {
+        /// The figure.
+        reading: Reading,
+        /// Where it goes.
+        register: Register,
+    },
+    /// Reads a figure into a register; part of a `let`.
+    Read {
+        /// The figure.
+        reading: Reading,
+        /// Where it goes.
+        register: Register,
+    },
+    /// `S: host takes D`, `S: host await G`, `S: host signal G`
+    HostFunction {
+        /// The stream.
+        stream: Chosen<StreamId>,
+        /// What it touches.
+        uses: Vec<(Place, Access)>,
+        /// Its duration.
+        takes: Takes,
+        /// The signal that it gives.
+        gives: Option<SignalId>,
+    },
+    /// `S: c(x)`, `c` being a collective
+    Collective {
+        /// The stream.
+        stream: Chosen<StreamId>,
+        /// The collective.
+        collective: CollectiveId,
+        /// Its arguments.
+        uses: Vec<(Place, Access)>,
+    },
+    /// `signal G`
+    Signal(SignalId),
+    /// `await G`
+    Await(SignalId),
+    /// `join T`
+    Join(Chosen<HostId>),
+    /// `barrier B of N`
+    Barrier(BarrierId),
+    /// `expect A == B`
+    Compare {
+        /// The expectation.
+        expect: ExpectId,
+        /// The left side.
+        left: Formula,
+        /// The right side.
+        right: Formula,
+    },
+    /// `expect y reuses x` and its kin
+    Relate {
+        /// The expectation.
+        expect: ExpectId,
+        /// The buffer that it is about.
+        subject: Chosen<BufferId>,
+        /// The buffer it is compared with.
+        object: Chosen<BufferId>,
+    },
+    /// `snapshot`
+    Snapshot(SnapshotId),
+}
+
+impl Action {
+    /// Visits each buffer that it names.
+    pub(super) fn for_each_buffer(&mut self, mut visit: impl FnMut(&mut Chosen<BufferId>)) {
+        match self {
+            Action::Alloc { buffer, .. }
+            | Action::Free { buffer, .. }
+            | Action::Malloc { buffer, .. }
+            | Action::PlainFree(buffer) => visit(buffer),
+            Action::Launch { uses, .. }
+            | Action::Collective { uses, .. }
+            | Action::HostFunction { uses, .. } => {
+                uses.iter_mut().for_each(|(place, _)| visit(&mut place.buffer));
+            }
+            Action::Copy { to, from, .. } => {
+                visit(&mut to.buffer);
+                visit(&mut from.buffer);
+            }
+            Action::Memset { at, .. } | Action::Touch { at, .. } => visit(&mut at.buffer),
+            Action::Relate { subject, object, .. } => {
+                visit(subject);
+                visit(object);
+            }
+            _ => {}
+        }
+    }
+}

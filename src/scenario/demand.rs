@@ -1,0 +1,72 @@
+//! What `expect` lines demand.
+
+use super::Unit;
+use crate::base::{Nanos, StmtId};
+use crate::trace::{Comparison, Policy};
+
+/// An `expect` line.
+#[derive(Clone, Debug)]
+pub struct Expect {
+    /// The statement.
+    pub stmt: StmtId,
+    /// What it demands.
+    pub demand: Demand,
+}
+
+/// What an `expect` line demands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// Two values stand in a relation.
+    Compare {
+        /// The relation.
+        comparison: Comparison,
+        /// What the values are, for people.
+        unit: Unit,
+    },
+    /// `y [not] reuses x [via P]`: `y` shares a byte with `x`, and `P` is the weakest class that it was served by.
+    Reuses {
+        /// Whether it must rather not.
+        not: bool,
+        /// The class.
+        via: Option<Policy>,
+    },
+    /// `y at x`: the same address.
+    At {
+        /// Whether it must rather not.
+        not: bool,
+    },
+    /// `y waits for free x`: the allocator made the stream of `y` wait for the free of `x`.
+    WaitsForFree {
+        /// Whether it must rather not.
+        not: bool,
+    },
+    /// `x via P`: the class that served it.
+    ServedBy(Policy),
+    /// `late starts >= end early`: judged at the end of the run, by the last time that each was carried out.
+    Moments {
+        /// The moment that it is about.
+        subject: Moment,
+        /// The relation.
+        comparison: Comparison,
+        /// What it is compared with.
+        object: When,
+    },
+}
+
+/// A moment in the life of the operation of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The statement.
+    pub stmt: StmtId,
+    /// Its end, or else its start.
+    pub end: bool,
+}
+
+/// What a moment is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Another moment.
+    Moment(Moment),
+    /// So long after the start of the run.
+    Time(Nanos),
+}

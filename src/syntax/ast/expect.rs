@@ -1,0 +1,71 @@
+//! What an `expect` line says.
+
+use super::{Expression, Name, Path};
+
+/// An expectation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expect {
+    /// `expect a == b`
+    Compare {
+        /// The left side.
+        left: Expression,
+        /// `==` and so on.
+        comparator: Name,
+        /// The right side.
+        right: Expression,
+    },
+    /// `expect late starts >= end early`
+    Moments {
+        /// The moment that it is about.
+        subject: Moment,
+        /// `==` and so on.
+        comparator: Name,
+        /// What it is compared with.
+        object: When,
+    },
+    /// `expect y reuses x via follow_event`
+    Relate {
+        /// The buffer that it is about.
+        subject: Path,
+        /// What is said about it.
+        relation: Relation,
+        /// Whether `not` stands before.
+        not: bool,
+    },
+}
+
+/// A moment in the life of an operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moment {
+    /// The label of the operation, or its kernel.
+    pub operation: Name,
+    /// Its end, or else its start.
+    pub end: bool,
+}
+
+/// What a moment is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum When {
+    /// `end early`
+    Moment(Moment),
+    /// `30us`: so long after the start of the run.
+    Time(Expression),
+}
+
+/// What an expectation says about a buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Relation {
+    /// `reuses x via P`
+    Reuses {
+        /// The earlier buffer.
+        object: Path,
+        /// The class.
+        via: Option<Name>,
+    },
+    /// `at x`
+    At(Path),
+    /// `waits for free x`
+    WaitsForFree(Path),
+    /// `via P`
+    Via(Name),
+}

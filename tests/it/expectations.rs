@@ -1,0 +1,64 @@
+//! Every form of an expectation, where it holds and where it does not.
+
+use millpond::engine::run;
+use millpond::oracle::Expectations;
+use millpond::profile::Profile;
+
+/// `x` and `y` share their memory by the order of a stream, `z` took it with a wait; `v` has memory of its own.
+const BEFORE: &str = "\
+device gpu0 { memory = 64MiB }
+pool p { release_threshold = max, reuse = [internal] }
+stream a, b
+kernel work(x: write) takes 10us
+kernel other() takes 3us
+a: x = alloc 32MiB from p
+a: work(x) as first
+a: free x
+a: y = alloc 32MiB from p
+a: other()
+a: free y
+b: v = alloc 32MiB from p
+b: z = alloc 32MiB from p
+b: work(z) as last
+let before = p.used
+";
+
+/// A form, with what meets it and what does not.
+const FORMS: [(&str, &str); 21] = [
+    ("p.used == 64MiB", "p.used == 0B"),
+    ("p.used != 0B", "p.used != before"),
+    ("p.pending < 1B", "p.used < 64MiB"),
+    ("p.used <= 64MiB", "p.used <= 63MiB"),
+    ("p.used > before - 1B", "p.used > before"),
+    ("p.reserved >= 64MiB", "p.reserved >= 65MiB"),
+    ("p.internal == on", "p.internal != on"),
+    ("y reuses x", "v reuses x"),
+    ("v not reuses y", "y not reuses x"),
+    ("y reuses x via same_stream", "y reuses x via internal"),
+    ("y not reuses x via internal", "z not reuses y via internal"),
+    ("y at x", "v at x"),
+    ("v not at x", "y not at x"),
+    ("z waits for free y", "y waits for free x"),
+    ("v not waits for free y", "z not waits for free y"),
+    ("v via growth", "z via growth"),
+    ("last starts >= end other", "last starts < end other"),
+    ("first ends == start other", "first ends > start other"),
+    ("other ends == 13us", "other ends == 12us"),
+    ("first starts <= 0us", "last starts <= 12us"),
+    ("last ends != end first", "last ends != 23us"),
+];
+
+#[test]
+fn each_form_is_judged_both_ways() {
+    for (meets, misses) in FORMS {
+        let text = format!("{BEFORE}expect {meets}\nexpect {misses}\nsync device\n");
+        let (program, diagnostics) = millpond::load(&text, &Profile::default());
+        assert_eq!(diagnostics, [], "{meets}");
+        let program = program.expect("there is no mistake in it");
+        let mut judge = Expectations::new(&program);
+        assert_eq!(run(&program, 0, &mut judge).stop, None);
+        let verdict = judge.finish(None);
+        let held: Vec<bool> = verdict.expectations.iter().map(|judged| judged.holds()).collect();
+        assert_eq!(held, [true, false], "{meets}; {misses}");
+    }
+}
