@@ -3,17 +3,19 @@
 //! Snapshots go through insta, so that `cargo insta review` works; `millpond test` must agree with it byte for byte.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use millpond::cli::{Scenario, Settings, find};
+use millpond::cli::{Accepted, Scenario, Settings, TestSettings, find, test_scenario};
 use millpond::report::{Compared, Notation, Options};
 use millpond::scenario::Program;
 use std::path::{Path, PathBuf};
 
-const SETTINGS: Settings = Settings { seed: 0, options: Options { width: 80, colour: false }, bless: false };
+const SETTINGS: Settings =
+    Settings { seed: 0, options: Options { width: 80, colour: false }, accepted: Accepted::Compared };
 
 fn main() {
     let arguments = Arguments::from_args();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
-    let files = find(&[folder]).expect("the scenarios can be read");
+    let files = find(std::slice::from_ref(&folder)).expect("the scenarios can be read");
+    assert_eq!(files.len(), count(&folder), "one test a file");
     let trials = files.into_iter().map(|file| {
         let name = file.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(&file);
         let name = name.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
@@ -22,33 +24,41 @@ fn main() {
     libtest_mimic::run(&arguments, trials.collect()).exit();
 }
 
-fn test(file: PathBuf) -> Result<(), Failed> {
-    let scenario = Scenario::read(&file)?;
-    match scenario.load() {
-        Err(diagnostics) if scenario.place.is_invalid => {
-            compare(&scenario, &scenario.rejection(&diagnostics));
-            Ok(())
-        }
-        Err(diagnostics) => Err(scenario.rejection(&diagnostics).into()),
-        Ok((_, warnings)) if scenario.place.is_invalid && !warnings.is_empty() => {
-            compare(&scenario, &scenario.rejection(&warnings));
-            Ok(())
-        }
-        Ok(_) if scenario.place.is_invalid => Err("it lies below `invalid` and has no mistake".into()),
-        Ok((program, _)) => run(&scenario, &program),
-    }
+/// The scenarios below a folder, counted without the code under test.
+fn count(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).expect("a folder can be read");
+    let paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    let files = paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "scn"));
+    files.count() + paths.iter().filter(|path| path.is_dir()).map(|path| count(path)).sum::<usize>()
 }
 
-fn run(scenario: &Scenario, program: &Program) -> Result<(), Failed> {
-    let mut outcome = scenario.run(program, &SETTINGS)?;
-    if let Some(snapshots) = &outcome.snapshots {
-        compare(scenario, snapshots);
-        // insta may just have written it.
-        outcome = scenario.run(program, &SETTINGS)?;
+/// Compares through insta first, which may write; then `millpond test` must be content as well.
+fn test(file: PathBuf) -> Result<(), Failed> {
+    let scenario = Scenario::read(&file)?;
+    let programs = match scenario.load_all() {
+        Err(found) if scenario.place.is_invalid => {
+            compare(&scenario, &scenario.rejection(&found));
+            Vec::new()
+        }
+        Ok((_, found)) if scenario.place.is_invalid && !found.is_empty() => {
+            compare(&scenario, &scenario.rejection(&found));
+            Vec::new()
+        }
+        Err(_) => Vec::new(),
+        Ok((programs, _)) => programs,
+    };
+    if let Some(snapshots) = scenario.snapshots(&programs, &SETTINGS)? {
+        compare(&scenario, &snapshots);
     }
-    if !outcome.verdict.holds() {
-        return Err(outcome.report.into());
+    let tested = test_scenario(&file, &TestSettings::default());
+    if !tested.passed() {
+        return Err([vec![tested.words], tested.details].concat().join("\n").into());
     }
+    programs.iter().try_for_each(|program| reported(&scenario, program))
+}
+
+fn reported(scenario: &Scenario, program: &Program) -> Result<(), Failed> {
+    let outcome = scenario.run(program, &SETTINGS)?;
     if outcome.snapshots.is_some() && outcome.compared != Compared::Equal {
         return Err(format!("insta accepts the snapshot, and millpond says {:?}", outcome.compared).into());
     }
@@ -88,14 +98,18 @@ fn repeats(scenario: &Scenario, program: &Program, report: &str) -> Result<(), F
 fn means_the_same_formatted(scenario: &Scenario, program: &Program) -> Result<(), Failed> {
     let formatted =
         millpond::syntax::format(&scenario.text).map_err(|_| "it can be run and not formatted")?;
-    let formatted = Scenario { text: formatted, ..scenario.clone() };
-    let Ok((other, _)) = formatted.load() else { return Err("its usual form is no valid scenario".into()) };
+    let formatted = scenario.with_text(formatted);
+    let Ok((others, _)) = formatted.load_all() else {
+        return Err("its usual form is no valid scenario".into());
+    };
+    let other = others.iter().find(|other| other.variant == program.variant);
+    let other = other.ok_or("its usual form has no such variant")?;
     let events = |scenario: &Scenario, program: &Program| -> Result<Vec<serde_json::Value>, Failed> {
         let bytes = scenario.run_as_lines(program, &SETTINGS, Notation::Json, Vec::new())?.1?;
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(10_000);
         lines.map(|line| Ok(without_lines(serde_json::from_slice(line)?))).collect()
     };
-    if events(scenario, program)? != events(&formatted, &other)? {
+    if events(scenario, program)? != events(&formatted, other)? {
         return Err("its usual form runs differently".into());
     }
     Ok(())

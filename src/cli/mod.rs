@@ -2,27 +2,34 @@
 //!
 //! One file a subcommand. It puts the parts together and decides nothing about a run.
 
+mod annotations;
 mod check;
 mod diagnostics;
 mod excerpt;
 mod explain;
 mod fmt;
 mod graph;
+mod junit;
 mod new;
 mod outside;
+mod parallel;
+mod progress;
 mod run;
 mod scenario;
 mod shell;
 mod snapshots;
 mod sweep;
 mod test;
+mod tested;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
+pub use annotations::for_this_machine as annotations;
 pub use outside::{Complaint, Status};
-pub use scenario::{Outcome, Scenario, Settings, find};
+pub use scenario::{Accepted, Outcome, Scenario, Settings, find};
 pub use snapshots::Place;
+pub use tested::{Remark, TestSettings, Tested, test as test_scenario};
 
 /// Simulates CUDA's stream-ordered memory allocator: scenarios in, verdicts out. No GPU needed.
 #[derive(Debug, Parser)]

@@ -264,6 +264,16 @@ pub(super) fn print(text: &str) -> Result<(), Complaint> {
     output.close()
 }
 
+/// Prints to standard output for a command whose work goes on when nobody reads it; whether somebody did.
+pub(super) fn print_if_read(text: &str) -> Result<bool, Complaint> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Complaint::wrong(format!("cannot write: {error}"))),
+    }
+}
+
 /// Prints to standard error; there is nobody to tell when that fails.
 pub(super) fn print_error(text: &str) {
     io::stderr().write_all(text.as_bytes()).ok();
@@ -294,4 +304,27 @@ pub(super) fn shown(path: &Path) -> String {
     let here = std::env::current_dir().ok();
     let inside = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
     inside.unwrap_or_else(|| path.to_owned()).display().to_string()
+}
+
+/// A path as a word of a shell's command: in quotes where a sign in it would mean something else.
+pub(super) fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        return path;
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quoted_paths_are_one_word() {
+        let quoted = |path: &str| quoted(Path::new(path));
+        assert_eq!(quoted("scenarios/a-1.scn"), "scenarios/a-1.scn");
+        assert_eq!(quoted("my files/a$b"), "'my files/a$b'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
 }

@@ -1,8 +1,8 @@
 //! `millpond run`: runs one scenario and reports.
 
 use super::outside::{self, Complaint, Output, Status};
-use super::{Scenario, Settings, sweep};
-use crate::report::{Compared, Notation, Options};
+use super::{Accepted, Outcome, Scenario, Settings, sweep};
+use crate::report::{Notation, Options};
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -15,6 +15,7 @@ Examples:
   millpond run scenarios/guide/basic.scn --seed 7 --format json -o run.jsonl
   millpond run scenarios/guide/basic.scn --format csv > pools.csv
   millpond run - < draft.scn
+  millpond run scenarios/reuse/follow_event/twins.scn --variant off
   millpond run FILE --set scratch.release_threshold=0B,max --set turns=10,100
 
 --set runs every combination of the values, at most 1,000, and prints a row for
@@ -39,9 +40,15 @@ pub(super) struct Run {
     /// A report for people; or data for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Runs a variant of the scenario rather than the scenario as it stands
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
     /// Runs with other values and prints a row for each; may be given several times
     #[arg(long, value_name = "NAME=V,V,..")]
     set: Vec<String>,
+    /// The folder of accepted snapshots [default: `snapshots` beside `scenarios`]
+    #[arg(long, value_name = "DIR")]
+    snapshots: Option<PathBuf>,
     /// Writes to a file, once it is whole
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -61,9 +68,9 @@ pub(super) enum Format {
 
 impl Run {
     pub(super) fn run(&self) -> Result<Status, Complaint> {
-        let scenario = Scenario::read(&self.file)?;
+        let scenario = Scenario::read(&self.file)?.with_snapshots_in(self.snapshots.as_deref());
         let colour = outside::colour(&io::stderr());
-        let (program, warnings) = match scenario.load() {
+        let (programs, warnings) = match scenario.load_all() {
             Ok(loaded) => loaded,
             Err(diagnostics) => {
                 outside::print_error(&scenario.rendered(&diagnostics, colour));
@@ -73,14 +80,16 @@ impl Run {
         if !warnings.is_empty() {
             outside::print_error(&scenario.rendered(&warnings, colour));
         }
+        let program = scenario.chosen(programs, self.variant.as_deref())?;
         let to_terminal = self.output.is_none();
         let options = Options {
             width: if to_terminal { outside::width() } else { 80 },
             colour: to_terminal && outside::colour(&io::stdout()),
         };
-        let settings = Settings { seed: self.seed, options, bless: false };
+        let settings = Settings { seed: self.seed, options, accepted: Accepted::Compared };
         if !self.set.is_empty() {
             let Some(values) = sweep::Values::read(&self.set)? else { return Ok(Status::Wrong) };
+            let settings = sweep::Sweeping { settings, variant: self.variant.as_deref() };
             return sweep::run(&scenario, &values, &settings, self.format, self.output.as_deref());
         }
         let mut output = Output::open(self.output.as_deref())?;
@@ -112,18 +121,18 @@ impl Run {
         }
         output.close()?;
         if self.format != Format::Text || !to_terminal {
-            self.explain(&outcome.failures, &outcome.compared);
+            self.explain(&scenario, &outcome);
         }
         Ok(if outcome.holds() { Status::Holds } else { Status::Fails })
     }
 
     /// What fails, for whoever does not read the report itself.
-    fn explain(&self, failures: &[String], compared: &Compared) {
-        for failure in failures {
+    fn explain(&self, scenario: &Scenario, outcome: &Outcome) {
+        for failure in &outcome.failures {
             outside::print_error(&format!("{}: {failure}\n", self.file.display()));
         }
-        if compared.fails() {
-            outside::print_error(&format!("accept it with: millpond test --bless {}\n", self.file.display()));
+        if outcome.compared.fails() {
+            outside::print_error(&format!("accept it with: {}\n", scenario.accept()));
         }
     }
 }

@@ -1,12 +1,12 @@
 //! A scenario file from its bytes to its outcome: what `run`, `test` and the test harness have in common.
 
 use super::outside::{self, Complaint};
-use super::{Place, diagnostics};
-use crate::base::{Diagnostic, Severity};
+use super::{Place, diagnostics, snapshots};
+use crate::base::{Diagnostic, nearest};
 use crate::engine::{Ending, Stop};
 use crate::oracle::{Accounting, Broken, Expectations, Verdict};
 use crate::profile::Profile;
-use crate::report::{Closing, Compared, Lines, Notation, Options, Origin, Snapshots, States, Text};
+use crate::report::{Closing, Compared, Failing, Lines, Notation, Options, Origin, Snapshots, States, Text};
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Sink};
 use std::io::Write;
@@ -21,6 +21,8 @@ pub struct Scenario {
     pub text: String,
     /// Where its snapshot lies, and what it is called there.
     pub place: Place,
+    /// The folder of snapshots, where it is not the usual one.
+    snapshots: Option<PathBuf>,
 }
 
 /// What a run depends on, beside the scenario.
@@ -30,8 +32,17 @@ pub struct Settings {
     pub seed: u64,
     /// How the report is to look.
     pub options: Options,
-    /// Whether the snapshots become the accepted ones, rather than being compared with them.
-    pub bless: bool,
+    /// What is done about the snapshots that were accepted.
+    pub accepted: Accepted,
+}
+
+/// What a run does about the snapshots that were accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// They are not looked at.
+    Ignored,
+    /// The snapshots of the run must be equal to them.
+    Compared,
 }
 
 /// What came of a run.
@@ -45,8 +56,8 @@ pub struct Outcome {
     pub snapshots: Option<String>,
     /// The report for people; empty where it was not asked for.
     pub report: String,
-    /// What fails, a line each.
-    pub failures: Vec<String>,
+    /// What fails.
+    pub failures: Vec<Failing>,
 }
 
 impl Outcome {
@@ -64,7 +75,34 @@ impl Scenario {
     /// A file that is missing, a folder, not UTF-8, or unreadable.
     pub fn read(path: &Path) -> Result<Self, Complaint> {
         let text = outside::read(path)?;
-        Ok(Self { path: path.to_owned(), text, place: Place::of(path) })
+        Ok(Self { path: path.to_owned(), text, place: Place::of(path), snapshots: None })
+    }
+
+    /// A scenario that is in no file; `path` is what it is called.
+    pub fn of_text(path: PathBuf, text: String) -> Self {
+        let place = Place::of(&path);
+        Self { path, text, place, snapshots: None }
+    }
+
+    /// The same, with its snapshot in another folder.
+    #[must_use]
+    pub fn with_snapshots_in(self, folder: Option<&Path>) -> Self {
+        let Some(folder) = folder else { return self };
+        let place = self.place.with_snapshots_in(folder);
+        Self { place, snapshots: Some(folder.to_owned()), ..self }
+    }
+
+    /// The same file with another text.
+    #[must_use]
+    pub fn with_text(&self, text: String) -> Self {
+        Self { text, ..self.clone() }
+    }
+
+    /// The command that makes the snapshot of a run the accepted one.
+    pub fn accept(&self) -> String {
+        let folder =
+            self.snapshots.as_deref().map(|folder| format!("--snapshots {} ", outside::quoted(folder)));
+        format!("millpond test --bless {}{}", folder.unwrap_or_default(), outside::quoted(&self.path))
     }
 
     /// The program, or the mistakes that stand in its way; warnings come with a program.
@@ -73,13 +111,51 @@ impl Scenario {
     ///
     /// The mistakes.
     pub fn load(&self) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let (program, diagnostics) = crate::load(&self.text, &Profile::default());
-        match program {
-            Some(program) if !diagnostics.iter().any(|d| d.severity == Severity::Error) => {
-                Ok((program, diagnostics))
-            }
-            _ => Err(diagnostics),
+        self.load_all().map(|(mut programs, warnings)| (programs.swap_remove(0), warnings))
+    }
+
+    /// The program as it stands and its variants, or the mistakes that stand in the way of any.
+    ///
+    /// # Errors
+    ///
+    /// The mistakes.
+    pub fn load_all(&self) -> Result<(Vec<Program>, Vec<Diagnostic>), Vec<Diagnostic>> {
+        match crate::load_all(&self.text, &Profile::default()) {
+            (programs, diagnostics) if programs.is_empty() => Err(diagnostics),
+            loaded => Ok(loaded),
         }
+    }
+
+    /// Of the programs of this scenario, a variant, or the one that stands there.
+    ///
+    /// # Errors
+    ///
+    /// There is no variant of that name.
+    pub fn chosen(&self, mut programs: Vec<Program>, variant: Option<&str>) -> Result<Program, Complaint> {
+        if let Some(at) = programs.iter().position(|program| program.variant.as_deref() == variant) {
+            return Ok(programs.swap_remove(at));
+        }
+        let (file, wanted) = (self.shown(), variant.unwrap_or_default());
+        let known: Vec<&str> = programs.iter().filter_map(|program| program.variant.as_deref()).collect();
+        Err(Complaint::wrong(match (nearest(wanted, known.iter().copied()), known.as_slice()) {
+            (_, []) => format!("{file} has no variants"),
+            (Some(near), _) => format!("{file} has no variant `{wanted}`: did you mean `{near}`?"),
+            (None, known) => format!("{file} has no variant `{wanted}`, it has {}", known.join(", ")),
+        }))
+    }
+
+    /// The snapshots of all these programs of the scenario, as one file has them.
+    ///
+    /// # Errors
+    ///
+    /// None: accepted snapshots are not looked at.
+    pub fn snapshots(&self, programs: &[Program], settings: &Settings) -> Result<Option<String>, Complaint> {
+        let settings = Settings { accepted: Accepted::Ignored, ..*settings };
+        let mut texts = Vec::new();
+        for program in programs {
+            texts.extend(self.run(program, &settings)?.snapshots);
+        }
+        Ok(snapshots::joined(texts.iter().map(String::as_str)))
     }
 
     /// What the file is called in reports.
@@ -114,7 +190,8 @@ impl Scenario {
         let mut text = Text::new(program, self.origin(settings.seed), settings.options);
         let (mut outcome, ending) = self.judge(program, settings, &mut text)?;
         let compared = outcome.compared.clone();
-        outcome.report = text.finish(&Closing { end: ending.at, verdict: &outcome.verdict, compared });
+        let closing = Closing { end: ending.at, verdict: &outcome.verdict, compared, accept: self.accept() };
+        outcome.report = text.finish(&closing);
         Ok(outcome)
     }
 
@@ -163,8 +240,9 @@ impl Scenario {
         let snapshots = snapshots.finish();
         let compared = match &snapshots {
             None => Compared::None,
+            Some(_) if settings.accepted == Accepted::Ignored => Compared::None,
             Some(_) if outside::is_standard_input(&self.path) => Compared::None,
-            Some(text) => self.place.compare(text, settings.bless)?,
+            Some(text) => self.place.compare_part(text, program.variant.as_deref())?,
         };
         let failures = crate::report::failures(program, &verdict, &compared);
         Ok((Outcome { verdict, compared, snapshots, report: String::new(), failures }, ending))

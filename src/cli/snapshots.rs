@@ -19,6 +19,12 @@ pub struct Place {
     pub name: String,
     /// Whether the scenario lies below a folder `invalid`, so that it must be rejected.
     pub is_invalid: bool,
+    /// The folder that holds `scenarios`.
+    root: PathBuf,
+    /// The scenario, seen from its folder `scenarios`: `guide/follow_event.scn`.
+    inner: PathBuf,
+    /// The folder of all snapshots.
+    folder: PathBuf,
 }
 
 impl Place {
@@ -32,11 +38,63 @@ impl Place {
         let root = if top.is_some() { base.parent().unwrap_or(base) } else { base };
         let name = whole.strip_prefix(root).unwrap_or(&whole);
         let is_invalid = inner.parent().is_some_and(|folder| folder.iter().any(|part| part == "invalid"));
+        let folder = root.join("snapshots");
         Self {
-            file: root.join("snapshots").join(inner).with_extension("snap"),
+            file: folder.join(inner).with_extension("snap"),
             name: name.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/"),
             is_invalid,
+            root: root.to_owned(),
+            inner: inner.to_owned(),
+            folder,
         }
+    }
+
+    /// The same, with the snapshots in another folder.
+    #[must_use]
+    pub fn with_snapshots_in(self, folder: &Path) -> Self {
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        Self { file: folder.join(&self.inner).with_extension("snap"), folder, ..self }
+    }
+
+    /// Snapshots beside this one whose scenarios are gone: the file, and what its scenario was called. Other tests may keep
+    /// snapshots there too.
+    pub(super) fn orphans(&self) -> Result<Vec<(PathBuf, String)>, Complaint> {
+        let mut files = Vec::new();
+        if self.folder.is_dir() {
+            snapshots_below(&self.folder, &mut files)?;
+        }
+        let mut orphans = Vec::new();
+        for file in files {
+            let inner = file.strip_prefix(&self.folder).unwrap_or(&file).with_extension("scn");
+            let place = Self::of(&self.root.join("scenarios").join(inner));
+            let text = outside::read_if_there(&file).ok().flatten().unwrap_or_default();
+            if scenario_of(&text) == Some(place.name.as_str()) && !self.root.join(&place.name).exists() {
+                orphans.push((file, place.name));
+            }
+        }
+        Ok(orphans)
+    }
+
+    /// The folder of all snapshots, which scenarios have in common.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// How the snapshots of one run compare with its part of the accepted ones: those of a variant, or of the program as it
+    /// stands.
+    ///
+    /// # Errors
+    ///
+    /// A snapshot file that is there and cannot be read.
+    pub fn compare_part(&self, text: &str, variant: Option<&str>) -> Result<Compared, Complaint> {
+        let text = normal(text);
+        let file = outside::read_if_there(&self.file)?;
+        let accepted = file.as_deref().and_then(|file| part(&normal(contents(file)), variant));
+        Ok(match accepted {
+            None => Compared::Missing,
+            Some(accepted) if accepted == text => Compared::Equal,
+            Some(accepted) => Compared::Different(differences(&accepted, &text)),
+        })
     }
 
     /// How a text compares with the accepted one. With `bless`, one that differs becomes the accepted one.
@@ -65,6 +123,25 @@ impl Place {
     }
 }
 
+/// The names of those below a folder.
+fn snapshots_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Complaint> {
+    for path in outside::entries(folder)? {
+        if path.is_dir() && !path.is_symlink() {
+            snapshots_below(&path, found)?;
+        } else if path.extension().is_some_and(|extension| extension == "snap") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// What the header of a snapshot file calls its scenario.
+fn scenario_of(file: &str) -> Option<&str> {
+    let mut header = file.lines().skip(1).take_while(|line| line.trim_end() != "---");
+    let name = header.find_map(|line| line.strip_prefix("input_file: "))?;
+    Some(name.trim().trim_matches('"'))
+}
+
 /// A path as a YAML scalar: plain where that is clear, else in quotes.
 fn scalar(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
@@ -87,6 +164,34 @@ fn contents(file: &str) -> &str {
         at = next;
     }
     file
+}
+
+/// The snapshots of a scenario and its variants as one text; `None` where there are none.
+pub(super) fn joined<'t>(texts: impl Iterator<Item = &'t str>) -> Option<String> {
+    let inner = texts.map(|text| text.trim_end().trim_start_matches("[\n").trim_end_matches(']'));
+    inner.map(str::to_owned).reduce(|all, text| all + &text).map(|all| format!("[\n{all}]\n"))
+}
+
+/// The part of a joined text that belongs to a variant, or to the program as it stands.
+fn part(text: &str, variant: Option<&str>) -> Option<String> {
+    let mut found = String::new();
+    let mut is_wanted = false;
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let begins = line == "    Snapshot(";
+        if begins || line.starts_with("    //") {
+            // What belongs to a variant says so at its beginning.
+            let head = if begins { lines.peek().copied().unwrap_or_default() } else { &line[4..] };
+            let owner = head.trim_start_matches([' ', '/']).strip_prefix("variant");
+            let owner = owner.and_then(|owner| owner.split('"').nth(1));
+            is_wanted = owner == variant;
+        }
+        if is_wanted && line.starts_with(' ') {
+            found.push_str(line);
+            found.push('\n');
+        }
+    }
+    (!found.is_empty()).then(|| format!("[\n{found}]"))
 }
 
 /// As insta compares: without trailing white space, with line feeds alone.
@@ -118,6 +223,9 @@ mod tests {
         assert!(!place.is_invalid);
         assert!(Place::of(Path::new("/a/scenarios/invalid/deep/x.scn")).is_invalid);
         assert!(!Place::of(Path::new("/invalid/scenarios/x.scn")).is_invalid);
+        let elsewhere = place.with_snapshots_in(Path::new("/accepted"));
+        assert_eq!(elsewhere.file, Path::new("/accepted/guide/x.snap"));
+        assert_eq!(elsewhere.name, "scenarios/guide/x.scn");
         let alone = Place::of(Path::new("/a/x.scn"));
         assert_eq!((alone.file.as_path(), alone.name.as_str()), (Path::new("/a/snapshots/x.snap"), "x.scn"));
     }
@@ -127,6 +235,21 @@ mod tests {
         assert_eq!(contents("---\nsource: x\n---\n[\n]\n"), "[\n]\n");
         assert_eq!(contents("[\n]\n"), "[\n]\n");
         assert_eq!(normal("[\r\n]\r\n\n"), "[\n]");
+    }
+
+    #[test]
+    fn each_variant_finds_its_part() {
+        let base = "[\n    Snapshot(\n        nth: 1,\n    ),\n    // nth 1: 4 more times\n]\n";
+        let entry = "    Snapshot(\n        variant: \"off\",\n        nth: 1,\n    ),\n";
+        let off = format!("[\n{entry}    // variant \"off\", nth 1: 4 more times\n]\n");
+        let on = off.replace("off", "on");
+        let all = joined([base, &off, &on].into_iter()).expect("there are three");
+        assert_eq!(all.matches("Snapshot(").count(), 3);
+        for (text, variant) in [(base, None), (&off, Some("off")), (&on, Some("on"))] {
+            assert_eq!(part(&all, variant).as_deref(), Some(text.trim_end()));
+        }
+        assert_eq!(part(&all, Some("other")), None);
+        assert_eq!(joined(std::iter::empty()), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::{Scenario, Settings, diagnostics, run::Format};
 use crate::base::{Diagnostic, Severity, Span};
 use crate::edit::{self, Assignment};
 use crate::report::{Notation, Sweep, SweepRow, Tally};
+use crate::scenario::Program;
 use std::io::{self, Write};
 
 /// So many combinations of values are run.
@@ -64,7 +65,12 @@ impl Values {
     }
 
     /// The scenario with a combination of values; `None` for mistakes that were shown.
-    fn scenario(&self, scenario: &Scenario, choice: &Choice) -> Option<(Scenario, crate::scenario::Program)> {
+    fn scenario(
+        &self,
+        scenario: &Scenario,
+        choice: &Choice,
+        variant: Option<&str>,
+    ) -> Option<(Scenario, Program)> {
         let mut text = scenario.text.clone();
         let mut written: Vec<(usize, Span)> = Vec::new();
         for (nth, assignment) in self.assignments.iter().enumerate() {
@@ -81,9 +87,13 @@ impl Values {
                 }
             }
         }
-        let changed = Scenario { text, path: scenario.path.clone(), place: scenario.place.clone() };
-        match changed.load() {
-            Ok((program, _)) => Some((changed, program)),
+        let changed = scenario.with_text(text);
+        match changed.load_all() {
+            // The names of variants do not depend on values.
+            Ok((programs, _)) => {
+                let program = programs.into_iter().find(|program| program.variant.as_deref() == variant)?;
+                Some((changed, program))
+            }
             Err(diagnostics) => {
                 self.explain(&changed, choice, &written, &diagnostics);
                 None
@@ -130,27 +140,39 @@ fn show(argument: &str, diagnostic: &Diagnostic) {
     outside::print_error(&diagnostics::render("--set", argument, std::slice::from_ref(diagnostic), colour));
 }
 
+/// What every combination has in common.
+pub(super) struct Sweeping<'a> {
+    pub(super) settings: Settings,
+    /// The variant that is run.
+    pub(super) variant: Option<&'a str>,
+}
+
 /// Runs every combination and writes the table.
 pub(super) fn run(
     scenario: &Scenario,
     values: &Values,
-    settings: &Settings,
+    sweeping: &Sweeping<'_>,
     format: Format,
     output: Option<&std::path::Path>,
 ) -> Result<Status, Complaint> {
     let mut title = String::new();
     let mut rows: Vec<SweepRow> = Vec::new();
     for choice in values.choices() {
-        let Some((changed, program)) = values.scenario(scenario, &choice) else { return Ok(Status::Wrong) };
+        let Some((changed, program)) = values.scenario(scenario, &choice, sweeping.variant) else {
+            return Ok(Status::Wrong);
+        };
         let mut tally = Tally::new(&program);
-        let (verdict, ending) = changed.verdict(&program, settings, &mut tally);
+        let (verdict, ending) = changed.verdict(&program, &sweeping.settings, &mut tally);
         let written = values.assignments.iter().zip(&choice);
         let written = written.map(|(assignment, nth)| assignment.value(*nth).to_owned()).collect();
         rows.push(tally.row(&program, written, ending.at, &verdict));
-        title = program.title;
+        title = match &program.variant {
+            Some(variant) => format!("{} (variant {variant})", program.title).trim_start().to_owned(),
+            None => program.title,
+        };
     }
     let names = values.assignments.iter().map(|assignment| assignment.name().to_owned()).collect();
-    let sweep = Sweep { title, origin: scenario.origin(settings.seed), names, rows };
+    let sweep = Sweep { title, origin: scenario.origin(sweeping.settings.seed), names, rows };
     let mut output = Output::open(output)?;
     let written = match format {
         Format::Text => output.write_all(sweep.text().as_bytes()),

@@ -1,11 +1,15 @@
-//! `millpond test`: runs every scenario below some paths, with its expectations and its snapshot.
+//! `millpond test`: which scenarios are tested, by how many threads, and how the results are shown.
 
+use super::annotations::Annotations;
 use super::outside::{self, Complaint, Status};
-use super::{Outcome, Scenario, Settings, find};
-use crate::report::{Compared, Options};
+use super::progress::Progress;
+use super::tested::{self, TestSettings, Tested, counted};
+use super::{Place, find, junit, parallel};
 use clap::Args;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::PathBuf;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 
 /// Runs scenarios as tests: expectations hold, snapshots are equal
 #[derive(Debug, Args)]
@@ -16,151 +20,212 @@ is said about it.
 Examples:
   millpond test
   millpond test scenarios/guide scenarios/sync/deadlock.scn
+  millpond test --filter follow_event --filter internal
   millpond test --bless scenarios/guide
+  millpond test --junit target/scenarios.xml
 
 Exit status: 0 all pass, 1 one fails, 2 one is wrong or cannot be read")]
 pub(super) struct Test {
     /// Files, and folders with everything below them
     #[arg(value_name = "PATH", default_value = "scenarios")]
     paths: Vec<PathBuf>,
-    /// Makes the snapshots of this run the accepted ones, and prints each change
+    /// Only scenarios with WORD in their path; several WORDs add up
+    #[arg(short, long, value_name = "WORD")]
+    filter: Vec<String>,
+    /// Makes the snapshots of scenarios that hold the accepted ones, and prints each change
     #[arg(long)]
     bless: bool,
     /// Only lists the scenarios
-    #[arg(long, conflicts_with = "bless")]
+    #[arg(long, conflicts_with_all = ["bless", "junit"])]
     list: bool,
+    /// So many scenarios at once [default: as many as the machine can]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// The folder of accepted snapshots [default: `snapshots` beside `scenarios`]
+    #[arg(long, value_name = "DIR")]
+    snapshots: Option<PathBuf>,
+    /// Writes the results as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Lines that a code host shows beside the text [default: by the machine]
+    #[arg(long, value_enum)]
+    annotations: Option<Annotations>,
 }
 
-/// What came of one file.
-struct Tested {
-    status: Status,
-    /// What there is to say on its line.
-    words: String,
-    /// Further lines.
-    details: Vec<String>,
-    /// Whether there was anything to expect.
-    expects: bool,
+/// How many scenarios there are of each kind.
+#[derive(Default)]
+struct Count {
+    passed: usize,
+    failed: usize,
+    /// Without anything to expect.
+    silent: usize,
+    blessed: usize,
 }
 
 impl Test {
     pub(super) fn run(&self) -> Result<Status, Complaint> {
-        let files = find(&self.paths)?;
-        if files.is_empty() {
-            let paths: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
-            return Err(Complaint::wrong(format!("no scenario (*.scn) below {}", paths.join(", "))));
-        }
+        let found = self.found()?;
+        let all = found.len();
+        let files = self.chosen(found)?;
         if self.list {
             let list: String = files.iter().map(|file| format!("{}\n", file.display())).collect();
             outside::print(&list)?;
             return Ok(Status::Holds);
         }
-        let colour = outside::colour(&io::stdout());
-        let pad =
-            files.iter().map(|file| file.display().to_string().chars().count()).max().unwrap_or(0).min(64);
-        let (mut status, mut passed, mut failed, mut silent) = (Status::Holds, 0, 0, 0);
-        for file in &files {
-            let tested = self.test(file).unwrap_or_else(|complaint| Tested {
-                status: complaint.status,
-                words: complaint.message,
-                details: Vec::new(),
-                expects: true,
-            });
-            status = status.max(tested.status);
-            let (word, style) = match tested.status {
-                Status::Holds => ("ok  ", "\x1b[32m"),
-                _ => ("FAIL", "\x1b[1;31m"),
+        let places = self.places(&files)?;
+        let results = self.results(&files)?;
+        let mut count = Count::default();
+        for tested in &results {
+            count.passed += usize::from(tested.passed());
+            count.failed += usize::from(!tested.passed());
+            count.silent += usize::from(!tested.expects);
+            count.blessed += usize::from(tested.blessed);
+        }
+        outside::print_if_read(&format!("\n{}{}\n", orphans(&places)?, count.line(all - files.len())))?;
+        if let Some(file) = &self.junit {
+            outside::write(file, &junit::report(&results)?)?;
+        }
+        Ok(results.iter().map(|tested| tested.status).max().unwrap_or(Status::Holds))
+    }
+
+    /// Each scenario once, in the order of the paths.
+    fn found(&self) -> Result<Vec<PathBuf>, Complaint> {
+        if let Some(missing) = self.paths.iter().find(|path| !path.exists()) {
+            return Err(no_such_path(missing));
+        }
+        let mut seen = BTreeSet::new();
+        let mut files = find(&self.paths)?;
+        files.retain(|file| seen.insert(std::path::absolute(file).unwrap_or_else(|_| file.clone())));
+        if files.is_empty() {
+            let paths: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
+            return Err(Complaint::wrong(format!("no scenario (*.scn) below {}", paths.join(", "))));
+        }
+        Ok(files)
+    }
+
+    /// Those that the filters let through.
+    fn chosen(&self, mut files: Vec<PathBuf>) -> Result<Vec<PathBuf>, Complaint> {
+        if self.filter.is_empty() {
+            return Ok(files);
+        }
+        let all = files.len();
+        files
+            .retain(|file| self.filter.iter().any(|word| file.display().to_string().contains(word.as_str())));
+        if files.is_empty() {
+            let words: Vec<String> = self.filter.iter().map(|word| format!("`{word}`")).collect();
+            return Err(Complaint::wrong(format!(
+                "no path of {} has {} in it; `millpond test --list` shows them",
+                counted(all, "scenario"),
+                words.join(" or ")
+            )));
+        }
+        Ok(files)
+    }
+
+    /// Where their snapshots lie; no two may have the same.
+    fn places(&self, files: &[PathBuf]) -> Result<Vec<Place>, Complaint> {
+        let mut owners: BTreeMap<PathBuf, &Path> = BTreeMap::new();
+        let mut places = Vec::new();
+        for file in files {
+            let place = Place::of(file);
+            let place = match &self.snapshots {
+                Some(folder) => place.with_snapshots_in(folder),
+                None => place,
             };
-            let word = if colour { format!("{style}{word}\x1b[0m") } else { word.to_owned() };
-            let mut lines = format!("{word}  {:<pad$}  {}\n", file.display().to_string(), tested.words);
-            lines.extend(tested.details.iter().map(|line| format!("      {line}\n")));
-            outside::print(&lines)?;
-            match tested.status {
-                Status::Holds => passed += 1,
-                _ => failed += 1,
+            if let Some(other) = owners.insert(place.file.clone(), file) {
+                let (other, file) = (other.display(), file.display());
+                let snapshot = outside::shown(&place.file);
+                return Err(Complaint::wrong(format!(
+                    "{other} and {file} would have one snapshot, {snapshot}: test them one by one, or rename one"
+                )));
             }
-            silent += usize::from(!tested.expects);
+            places.push(place);
         }
-        let silent =
-            if silent == 0 { String::new() } else { format!(", {silent} of them without expectations") };
-        outside::print(&format!("\n{passed} passed, {failed} failed{silent}\n"))?;
-        Ok(status)
+        Ok(places)
     }
 
-    fn test(&self, file: &std::path::Path) -> Result<Tested, Complaint> {
-        let scenario = Scenario::read(file)?;
-        match scenario.load() {
-            Err(diagnostics) if scenario.place.is_invalid => {
-                self.tested_rejection(&scenario, &scenario.rejection(&diagnostics), diagnostics.len())
-            }
-            Err(diagnostics) => {
-                let rendered = scenario.rendered(&diagnostics, false);
-                let words = "is no valid scenario".to_owned();
-                let details = rendered.lines().map(str::to_owned).collect();
-                Ok(Tested { status: Status::Wrong, words, details, expects: true })
-            }
-            Ok((_, warnings)) if scenario.place.is_invalid && !warnings.is_empty() => {
-                self.tested_rejection(&scenario, &scenario.rejection(&warnings), warnings.len())
-            }
-            Ok(_) if scenario.place.is_invalid => {
-                let words = "has no mistake, but lies below `invalid`".to_owned();
-                Ok(Tested { status: Status::Fails, words, details: Vec::new(), expects: true })
-            }
-            Ok((program, _)) => {
-                let options = Options { width: 80, colour: false };
-                let settings = Settings { seed: 0, options, bless: self.bless };
-                let outcome = scenario.run(&program, &settings)?;
-                Ok(self.tested_run(&scenario, outcome))
-            }
-        }
+    /// Tests the scenarios and prints what came of each, in their order.
+    fn results(&self, files: &[PathBuf]) -> Result<Vec<Tested>, Complaint> {
+        let settings = TestSettings { bless: self.bless, snapshots: self.snapshots.clone() };
+        let annotations = self.annotations.unwrap_or_else(Annotations::here);
+        let colour = outside::colour(&io::stdout());
+        let pad = files.iter().map(|file| file.display().to_string().chars().count()).max();
+        let pad = pad.unwrap_or(0).min(64);
+        let progress = Progress::of(files.len());
+        let mut results = Vec::with_capacity(files.len());
+        parallel::in_order(
+            files,
+            self.jobs.unwrap_or_else(parallel::available),
+            |file| tested::test(file, &settings),
+            |tested| {
+                let lines = format!("{}{}", lines(&tested, pad, colour), annotations.of(&tested));
+                results.push(tested);
+                // A reader that has gone stops neither the tests nor what they write.
+                progress.aside(|| outside::print_if_read(&lines)).map(drop)
+            },
+            |count| progress.done(count),
+        )?;
+        progress.end();
+        Ok(results)
     }
+}
 
-    fn tested_rejection(&self, scenario: &Scenario, said: &str, count: usize) -> Result<Tested, Complaint> {
-        let compared = scenario.place.compare(said, self.bless)?;
-        let words = format!("as it should be: {count} {}", if count == 1 { "mistake" } else { "mistakes" });
-        let mut details = Vec::new();
-        self.describe(scenario, &compared, &mut details);
-        let status = if compared.fails() { Status::Fails } else { Status::Holds };
-        Ok(Tested { status, words, details, expects: true })
+impl Count {
+    fn line(&self, filtered: usize) -> String {
+        let mut line = format!("{} passed, {} failed", self.passed, self.failed);
+        if self.silent > 0 {
+            line.push_str(&format!(", {} of them without expectations", self.silent));
+        }
+        if filtered > 0 {
+            line.push_str(&format!(", {filtered} filtered out"));
+        }
+        if self.blessed > 0 {
+            line.push_str(&format!(", {} written", counted(self.blessed, "snapshot")));
+        }
+        line
     }
+}
 
-    fn tested_run(&self, scenario: &Scenario, outcome: Outcome) -> Tested {
-        let verdict = &outcome.verdict;
-        let status = if outcome.holds() { Status::Holds } else { Status::Fails };
-        let demands = verdict.expectations.len() + verdict.expected_failures() + verdict.missed.len();
-        let mut words = match demands {
-            0 => "no expectations".to_owned(),
-            1 => "1 expectation".to_owned(),
-            count => format!("{count} expectations"),
-        };
-        match verdict.snapshots.len() {
-            0 => {}
-            1 => words.push_str(", 1 snapshot"),
-            count => words.push_str(&format!(", {count} snapshots")),
-        }
-        let mut details = outcome.failures;
-        self.describe(scenario, &outcome.compared, &mut details);
-        if status != Status::Holds {
-            details.push(format!("see: millpond run {}", scenario.path.display()));
-        }
-        Tested { status, words, details, expects: demands + verdict.snapshots.len() > 0 }
-    }
+/// What is printed about one scenario.
+fn lines(tested: &Tested, pad: usize, colour: bool) -> String {
+    let (word, style) = match tested.passed() {
+        true => ("ok  ", "\x1b[32m"),
+        false => ("FAIL", "\x1b[1;31m"),
+    };
+    let word = if colour { format!("{style}{word}\x1b[0m") } else { word.to_owned() };
+    let mut lines = format!("{word}  {:<pad$}  {}\n", tested.path.display().to_string(), tested.words);
+    lines.extend(tested.details.iter().map(|line| format!("      {line}").trim_end().to_owned() + "\n"));
+    lines
+}
 
-    /// What there is to say about a snapshot.
-    fn describe(&self, scenario: &Scenario, compared: &Compared, details: &mut Vec<String>) {
-        let file = outside::shown(&scenario.place.file);
-        let accept = format!("accept it with: millpond test --bless {}", scenario.path.display());
-        match compared {
-            Compared::None | Compared::Equal => {}
-            Compared::Accepted(lines) => {
-                details.push(format!("wrote {file}"));
-                details.extend(lines.iter().map(|line| format!("  {line}")));
-            }
-            Compared::Missing => details.extend([format!("there is no {file}"), accept]),
-            Compared::Different(lines) => {
-                details.push(format!("{file} differs: - accepted, + now"));
-                details.extend(lines.iter().map(|line| format!("  {line}")));
-                details.push(accept);
-            }
+/// Snapshots whose scenarios are gone, a line each.
+fn orphans(places: &[Place]) -> Result<String, Complaint> {
+    let mut folders = BTreeSet::new();
+    let mut lines = String::new();
+    for place in places.iter().filter(|place| folders.insert(place.folder().to_owned())) {
+        for (file, scenario) in place.orphans()? {
+            let file = outside::shown(&file);
+            lines.push_str(&format!("note: {file} can go, since there is no {scenario} any more\n"));
         }
     }
+    Ok(lines)
+}
+
+/// A path that is not there may have been meant as a part of a name.
+fn no_such_path(path: &Path) -> Complaint {
+    let word = path.display().to_string();
+    let all = find(&[PathBuf::from("scenarios")]).unwrap_or_default();
+    let named = all.iter().filter(|file| file.display().to_string().contains(&word)).count();
+    let missing = format!("cannot read {word}: no such file or directory");
+    Complaint::wrong(match named {
+        0 => missing,
+        count => format!(
+            "{missing}; {} below scenarios with that in the path: millpond test --filter {}",
+            match count {
+                1 => "there is 1 scenario".to_owned(),
+                count => format!("there are {count} scenarios"),
+            },
+            outside::quoted(path)
+        ),
+    })
 }

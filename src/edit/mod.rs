@@ -4,11 +4,14 @@
 //! declaration that gives it.
 
 mod assign;
+mod declared;
 mod place;
 #[cfg(test)]
 mod tests;
+mod variant;
 
 pub use assign::{Assignment, assign, read_assignment};
+pub use variant::{CODES, Twin, VARIANTS_MAX, Variants};
 
 use crate::base::{Edit, Span};
 

@@ -18,7 +18,7 @@ pub use json::{Lines, SCHEMA};
 pub use snapshot::Snapshots;
 pub use states::States;
 pub use sweep::{Sweep, SweepRow, Tally};
-pub use text::{Closing, Compared, Options, Text, failures};
+pub use text::{Closing, Compared, Failing, Options, Text, failures};
 
 /// What a report says about where the run came from.
 #[derive(Clone, Debug)]

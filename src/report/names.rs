@@ -259,6 +259,8 @@ mod tests {
             host: HostCosts::default(),
         };
         Program {
+            variant: None,
+            variants: Vec::new(),
             title: String::new(),
             setup,
             names: Default::default(),

@@ -37,8 +37,10 @@ impl<'p> Snapshots<'p> {
         }
         let mut text = format!("[\n{}", self.text);
         for (snapshot, times) in self.times.iter().filter(|(_, times)| **times > TIMES_MAX) {
+            let variant = program.variant.as_ref().map(|name| format!("variant {}, ", ron(name)));
             text.push_str(&format!(
-                "    // nth {}: {} more times\n",
+                "    // {}nth {}: {} more times\n",
+                variant.unwrap_or_default(),
                 snapshot.index() + 1,
                 times - TIMES_MAX
             ));
@@ -56,9 +58,11 @@ impl<'p> Snapshots<'p> {
         // Which `snapshot` line it is, rather than its number: a comment above it changes nothing.
         let nth = snapshot.index() + 1;
         let name = ron(&self.book.program.snapshots[snapshot].name);
-        self.text.push_str(&format!(
-            "    Snapshot(\n        nth: {nth},\n        name: {name},\n        pools: [\n"
-        ));
+        self.text.push_str("    Snapshot(\n");
+        if let Some(variant) = &self.book.program.variant {
+            self.text.push_str(&format!("        variant: {},\n", ron(variant)));
+        }
+        self.text.push_str(&format!("        nth: {nth},\n        name: {name},\n        pools: [\n"));
         for picture in pools {
             let declared = !self.book.program.names.pools[picture.pool].contains('.');
             if declared || self.used.contains(&picture.pool) {

@@ -17,13 +17,16 @@ impl Checker<'_> {
     pub(super) fn call(&mut self, span: Span, call: &ast::Call) {
         let outcome = self.outcome(call.outcome.as_ref());
         let stmt = self.begin(span, outcome.unwrap_or(Outcome::Succeeds));
+        if let Some(label) = &call.label {
+            let is_queued = matches!(call.kind, CallKind::Queued { .. });
+            let (kind, meaning) = match is_queued {
+                true => (Kind::Label, Some(Meaning::Label(stmt))),
+                false => (Kind::CallLabel, Some(Meaning::CallLabel)),
+            };
+            self.bind(label, kind, meaning);
+        }
         let action = match &call.kind {
-            CallKind::Queued { stream, operation, label } => {
-                if let Some(label) = label {
-                    self.bind(label, Kind::Label, Some(Meaning::Label(stmt)));
-                }
-                self.queued(stmt, stream, operation)
-            }
+            CallKind::Queued { stream, operation } => self.queued(stmt, stream, operation),
             CallKind::Sync(target) => self.sync(target.as_ref()).map(Action::Sync),
             CallKind::Query(path) => self.queried(path).map(Action::Query),
             CallKind::Poll(path) => self.queried(path).map(Action::Poll),

@@ -182,7 +182,7 @@ impl<'t> Checker<'t> {
                 Content::Broken(Some(body)) => {
                     self.block(Block::Broken, &body.items);
                 }
-                Content::Broken(None) | Content::Blank | Content::Settings(_) => {}
+                Content::Broken(None) | Content::Blank | Content::Settings(_) | Content::Change(_) => {}
             }
         }
     }
@@ -207,6 +207,8 @@ impl<'t> Checker<'t> {
             ast::Statement::Repeat(repeat) => self.repeat(span, repeat),
             ast::Statement::Thread(thread) => self.thread(span, thread),
             ast::Statement::Errand(errand) => self.errand(span, errand),
+            // Each variant is a tree of its own.
+            ast::Statement::Variant(_) => {}
             ast::Statement::Call(call) => self.call(span, call),
             ast::Statement::Expect(expect) => self.expect(span, expect),
             ast::Statement::Snapshot(name) => self.snapshot(span, name.as_ref()),
@@ -280,6 +282,8 @@ impl<'t> Checker<'t> {
         self.setup.signals = self.names.signals.len();
         let program = Program {
             title: self.title.map(|title| title.text).unwrap_or_default(),
+            variant: None,
+            variants: Vec::new(),
             setup: self.setup,
             names: self.names,
             code: self.code,

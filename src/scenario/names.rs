@@ -25,6 +25,7 @@ pub(super) enum Kind {
     View,
     HostBuffer,
     Label,
+    CallLabel,
     Thread,
     Barrier,
     Collective,
@@ -43,7 +44,8 @@ impl Kind {
             Kind::Buffer => "a buffer",
             Kind::View => "a view",
             Kind::HostBuffer => "a buffer of the host",
-            Kind::Label => "a label",
+            Kind::Label => "a label of an operation",
+            Kind::CallLabel => "a label of a host call",
             Kind::Thread => "a thread",
             Kind::Barrier => "a barrier",
             Kind::Collective => "a collective",
@@ -82,6 +84,7 @@ pub(super) enum Meaning {
     Kernel(KernelId),
     Signal(SignalId),
     Label(StmtId),
+    CallLabel,
     Thread(Row<HostId>),
     Barrier(BarrierId),
     Collective(CollectiveId),
@@ -160,7 +163,7 @@ impl NameTable {
                         self.survey(&body.items, text);
                     }
                 }
-                Content::Blank | Content::Settings(_) => {}
+                Content::Blank | Content::Settings(_) | Content::Change(_) => {}
             }
         }
     }
@@ -218,6 +221,7 @@ impl NameTable {
             }
             Statement::Version(_)
             | Statement::Scenario(_)
+            | Statement::Variant(_)
             | Statement::Expect(_)
             | Statement::Snapshot(_) => {}
         }

@@ -14,6 +14,10 @@ use crate::trace::{Failure, Setup, Target};
 pub struct Program {
     /// The title that the scenario gives itself; empty without one.
     pub title: String,
+    /// Which variant of its text it is; `None` as it stands.
+    pub variant: Option<String>,
+    /// The variants that its text has; for a variant itself, none.
+    pub variants: Vec<String>,
     /// The world before the first call.
     pub setup: Setup,
     /// What the ids are called in the text.

@@ -6,13 +6,15 @@ mod create;
 mod expect;
 mod memory;
 mod threads;
+mod value;
 
 pub use create::{Create, Created};
 pub use expect::{Expect, Moment, Relation, When};
 pub use memory::*;
 pub use threads::*;
+pub use value::*;
 
-use crate::base::{Bytes, Nanos, Span};
+use crate::base::Span;
 
 /// A whole text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,6 +52,8 @@ pub enum Content {
     Statement(Statement),
     /// Settings, in the block of a device or a pool.
     Settings(Vec<Setting>),
+    /// What a variant changes.
+    Change(Change),
     /// Something that could not be read; its diagnostic is already written. It may open a block.
     Broken(Option<Body>),
 }
@@ -112,12 +116,36 @@ pub enum Statement {
     Thread(Thread),
     /// `async r = host_write h takes 5us`
     Errand(Errand),
+    /// `variant off { .. }`
+    Variant(Variant),
     /// A call.
     Call(Box<Call>),
     /// `expect ..`
     Expect(Expect),
     /// `snapshot "name"`
     Snapshot(Option<Name>),
+}
+
+impl Statement {
+    /// The statements that it holds.
+    pub fn body(&self) -> Option<&Body> {
+        match self {
+            Statement::Repeat(repeat) => Some(&repeat.body),
+            Statement::Thread(thread) => Some(&thread.body),
+            Statement::Call(call) => call.handler(),
+            _ => None,
+        }
+    }
+
+    /// The same, to change them.
+    pub fn body_mut(&mut self) -> Option<&mut Body> {
+        match self {
+            Statement::Repeat(repeat) => Some(&mut repeat.body),
+            Statement::Thread(thread) => Some(&mut thread.body),
+            Statement::Call(call) => call.handler_mut(),
+            _ => None,
+        }
+    }
 }
 
 /// A device.
@@ -277,6 +305,31 @@ pub struct Let {
     pub value: Expression,
 }
 
+/// The same program changed, with expectations of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// Its name, any word.
+    pub name: Name,
+    /// What it changes, and what it expects.
+    pub body: Body,
+}
+
+/// What a variant changes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// `model cuda`
+    Model(Name),
+    /// `set scratch.reuse = []`
+    Set {
+        /// What is set.
+        target: Path,
+        /// Its value.
+        value: SettingValue,
+    },
+    /// `omit join`
+    Omit(Name),
+}
+
 /// A loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeat {
@@ -295,6 +348,8 @@ pub struct Repeat {
 pub struct Call {
     /// What is called.
     pub kind: CallKind,
+    /// What expectations and variants call the line.
+    pub label: Option<Name>,
     /// `fails E`, `or_fails E` or `else E {`
     pub outcome: Option<Outcome>,
 }
@@ -328,8 +383,6 @@ pub enum CallKind {
         stream: Path,
         /// What is put into it.
         operation: Operation,
-        /// What expectations call it.
-        label: Option<Name>,
     },
     /// `sync S`; `None` is `sync device`.
     Sync(Option<Path>),
@@ -440,74 +493,4 @@ pub enum Takes {
     For(Law),
     /// `until go`
     Until(Name),
-}
-
-/// A name with its qualifiers: `gpu0.default_pool.used`, `block[i]`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Path {
-    /// Its parts; at least one.
-    pub segments: Vec<Segment>,
-    /// All of it.
-    pub span: Span,
-}
-
-/// One part of a path.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Segment {
-    /// The name.
-    pub name: Name,
-    /// What stands in brackets after it.
-    pub index: Option<Expression>,
-}
-
-/// A value to compute.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Expression {
-    /// Where it stands.
-    pub span: Span,
-    /// What it is.
-    pub kind: ExpressionKind,
-}
-
-/// What an expression is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ExpressionKind {
-    /// `64KiB`, as written and as read.
-    Literal(String, Literal),
-    /// `max`
-    Max,
-    /// `on`, `off`
-    Switch(bool),
-    /// A name.
-    Path(Path),
-    /// `(a + b)`
-    Parentheses(Box<Expression>),
-    /// Two values and the sign between them.
-    Binary(Sign, Box<(Expression, Expression)>),
-}
-
-/// A number with its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Literal {
-    /// `4`
-    Count(u64),
-    /// `64KiB`
-    Size(Bytes),
-    /// `10us`
-    Duration(Nanos),
-}
-
-/// The sign of an arithmetic operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
-    /// `+`
-    Plus,
-    /// `-`
-    Minus,
-    /// `*`
-    Times,
-    /// `/`
-    Over,
-    /// `%`
-    Modulo,
 }

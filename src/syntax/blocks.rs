@@ -65,6 +65,9 @@ impl Blocks {
             line::Content::Settings(settings) => {
                 self.push(Item { comment: line.comment, ..item(Content::Settings(settings)) });
             }
+            line::Content::Change(change) => {
+                self.push(Item { comment: line.comment, ..item(Content::Change(change)) });
+            }
             line::Content::Statement(statement) => {
                 let place = opens(&statement);
                 let item = Item { comment: line.comment, ..item(Content::Statement(*statement)) };
@@ -92,7 +95,10 @@ impl Blocks {
         let statement = match &line.content {
             line::Content::Blank => return,
             line::Content::Statement(statement) => Some(&**statement),
-            line::Content::Close | line::Content::Settings(_) | line::Content::Broken(_) => None,
+            line::Content::Close
+            | line::Content::Settings(_)
+            | line::Content::Change(_)
+            | line::Content::Broken(_) => None,
         };
         self.diagnostics.extend(self.version.line(line.span, statement));
     }
@@ -105,6 +111,7 @@ impl Blocks {
             Some("device" | "pool") => Place::Settings,
             Some("create") => Place::Unknown,
             Some("repeat" | "thread") => Place::Statements,
+            Some("variant") => Place::Variant,
             _ => Place::Unknown,
         };
         self.open(item, place);
@@ -131,6 +138,7 @@ impl Blocks {
             Content::Statement(Statement::Repeat(repeat)) => repeat.body = body,
             Content::Statement(Statement::Call(call)) => call.fill(body),
             Content::Statement(Statement::Thread(thread)) => thread.body = body,
+            Content::Statement(Statement::Variant(variant)) => variant.body = body,
             Content::Statement(Statement::Device(device)) => device.settings = Settings::Block(body),
             Content::Statement(Statement::Pool(pool)) => pool.settings = Settings::Block(body),
             content => *content = Content::Broken(Some(body)),
@@ -162,6 +170,7 @@ fn opens(statement: &Statement) -> Option<Place> {
         Statement::Repeat(_) | Statement::Thread(_) => Some(Place::Statements),
         Statement::Call(call) if call.handler().is_some() => Some(Place::Statements),
         Statement::Call(call) if call.body().is_some() => Some(Place::Settings),
+        Statement::Variant(_) => Some(Place::Variant),
         Statement::Device(device) if matches!(device.settings, Settings::Block(_)) => Some(Place::Settings),
         Statement::Pool(pool) if matches!(pool.settings, Settings::Block(_)) => Some(Place::Settings),
         _ => None,

@@ -1,6 +1,6 @@
 //! One line: looked at from outside for its limits and braces, then read by the grammar.
 
-use super::ast::{Comment, Setting, Statement};
+use super::ast::{Change, Comment, Setting, Statement};
 use super::grammar::{Grammar, Rule};
 use super::tree::Tree;
 use super::{LINE_BYTES_MAX, NESTING_MAX, codes, mistakes};
@@ -14,6 +14,8 @@ pub(super) enum Place {
     Statements,
     /// In the block of a device or a pool.
     Settings,
+    /// In a variant.
+    Variant,
     /// In a block whose first line could not be read: either.
     Unknown,
 }
@@ -32,6 +34,7 @@ pub(super) enum Content {
     Close,
     Statement(Box<Statement>),
     Settings(Vec<Setting>),
+    Change(Change),
     /// The braces are those that it has in spite of its mistake.
     Broken(Outline),
 }
@@ -93,6 +96,7 @@ pub(super) fn read(text: &str, start: u32, place: Place, diagnostics: &mut Vec<D
     let pairs = match place {
         Place::Statements => Grammar::parse(Rule::statement_line, text),
         Place::Settings => Grammar::parse(Rule::setting_line, text),
+        Place::Variant => Grammar::parse(Rule::variant_line, text),
         Place::Unknown => Grammar::parse(Rule::statement_line, text)
             .or_else(|error| Grammar::parse(Rule::setting_line, text).map_err(|_| error)),
     };
@@ -115,6 +119,7 @@ pub(super) fn read(text: &str, start: u32, place: Place, diagnostics: &mut Vec<D
                 (Content::Settings(settings), setting) => settings.push(setting),
                 (content, setting) => *content = Content::Settings(vec![setting]),
             },
+            Rule::model | Rule::assign | Rule::omit => line.content = Content::Change(tree.change(node)),
             rule if rule.is_fixed() => {}
             _ => line.content = Content::Statement(Box::new(tree.statement(node))),
         }

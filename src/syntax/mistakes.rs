@@ -320,7 +320,9 @@ impl<'t> Refused<'t> {
             diagnostic.note(format!("`{}` is a word of the language and cannot be a name", found.text))
         } else if found.text.chars().any(|sign| sign.is_alphanumeric() && !sign.is_ascii()) {
             diagnostic.note("names have the letters a to z and A to Z, digits and `_`")
-        } else if self.outline.opens || self.line[..self.at].trim_end().ends_with('{') {
+        } else if !self.line[..self.at].trim().is_empty()
+            && (self.outline.opens || self.line[..self.at].trim_end().ends_with('{'))
+        {
             return diagnostic.note("the body of a block stands on lines of its own");
         } else {
             diagnostic
@@ -496,6 +498,10 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::queued => "`STREAM: operation`",
         Rule::statement_line => "a statement",
         Rule::setting_line => "a setting or `}`",
+        Rule::variant_line => "`model`, `set`, `omit`, `expect`, `snapshot` or `}`",
+        Rule::model => "`model`",
+        Rule::assign => "`set`",
+        Rule::omit => "`omit`",
         _ => return None,
     };
     Some(words.to_owned())

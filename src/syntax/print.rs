@@ -70,6 +70,7 @@ impl Printer<'_> {
             Content::Blank => String::new(),
             Content::Statement(statement) => statement.to_string(),
             Content::Settings(settings) => Commas(settings).to_string(),
+            Content::Change(change) => change.to_string(),
             // Only a tree without mistakes is printed.
             Content::Broken(_) => self.source[item.span.range()].to_owned(),
         };
@@ -119,6 +120,7 @@ fn width(item: &Item) -> usize {
     match &item.content {
         Content::Statement(statement) => statement.to_string().chars().count(),
         Content::Settings(settings) => Commas(settings).to_string().chars().count(),
+        Content::Change(change) => change.to_string().chars().count(),
         Content::Blank | Content::Broken(_) => 0,
     }
 }
@@ -127,11 +129,11 @@ impl Content {
     /// The block that the line opens.
     fn body(&self) -> Option<&Body> {
         match self {
-            Content::Statement(Statement::Repeat(repeat)) => Some(&repeat.body),
+            Content::Statement(Statement::Variant(variant)) => Some(&variant.body),
             Content::Statement(Statement::Call(call)) => call.body(),
-            Content::Statement(Statement::Thread(thread)) => Some(&thread.body),
             Content::Statement(Statement::Device(Device { settings: Settings::Block(body), .. }))
             | Content::Statement(Statement::Pool(Pool { settings: Settings::Block(body), .. })) => Some(body),
+            Content::Statement(statement) => statement.body(),
             Content::Broken(body) => body.as_ref(),
             _ => None,
         }
@@ -210,6 +212,7 @@ impl Display for Statement {
                 let word = if *access == Access::Read { "host_read" } else { "host_write" };
                 write!(f, "async {name} = {word} {at}{}", After(" takes ", takes))
             }
+            Statement::Variant(Variant { name, .. }) => write!(f, "variant {name} {{"),
             Statement::Let(Let { name, value }) => write!(f, "let {name} = {value}"),
             Statement::Repeat(Repeat { variable, from, to, .. }) => {
                 write!(f, "repeat {variable} in {from}..{to} {{")
@@ -229,6 +232,16 @@ impl Display for Settings {
             Settings::Inline(settings) if settings.is_empty() => f.write_str(" {}"),
             Settings::Inline(settings) => write!(f, " {{ {} }}", Commas(settings)),
             Settings::Block(_) => f.write_str(" {"),
+        }
+    }
+}
+
+impl Display for Change {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Model(model) => write!(f, "model {model}"),
+            Change::Set { target, value } => write!(f, "set {target} = {value}"),
+            Change::Omit(label) => write!(f, "omit {label}"),
         }
     }
 }
@@ -299,7 +312,7 @@ impl Display for Law {
 
 impl Display for Call {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.kind, After(" ", &self.outcome))
+        write!(f, "{}{}{}", self.kind, After(" as ", &self.label), After(" ", &self.outcome))
     }
 }
 
@@ -316,9 +329,7 @@ impl Display for Outcome {
 impl Display for CallKind {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            CallKind::Queued { stream, operation, label } => {
-                write!(f, "{stream}: {operation}{}", After(" as ", label))
-            }
+            CallKind::Queued { stream, operation } => write!(f, "{stream}: {operation}"),
             CallKind::Sync(None) => f.write_str("sync device"),
             CallKind::Sync(Some(target)) => write!(f, "sync {target}"),
             CallKind::Query(target) => write!(f, "query {target}"),

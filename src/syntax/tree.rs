@@ -73,6 +73,9 @@ impl Tree<'_> {
                 Statement::Thread(Thread { name: self.segment(next(&mut parts)), body: Body::default() })
             }
             Rule::errand => self.errand(negated),
+            Rule::variant => {
+                Statement::Variant(Variant { name: self.name(next(&mut parts)), body: Body::default() })
+            }
             Rule::value => Statement::Let(Let {
                 name: self.name(next(&mut parts)),
                 value: self.expression(next(&mut parts)),
@@ -114,16 +117,29 @@ impl Tree<'_> {
 
     pub(super) fn setting(&mut self, node: Node<'_>) -> Setting {
         let mut rest = parts(node);
-        let name = self.name(next(&mut rest));
-        let value = next(&mut rest);
-        let value = match value.as_rule() {
+        Setting { name: self.name(next(&mut rest)), value: self.setting_value(next(&mut rest)) }
+    }
+
+    fn setting_value(&mut self, node: Node<'_>) -> SettingValue {
+        match node.as_rule() {
             Rule::list => SettingValue::List {
-                span: self.span(&value),
-                words: parts(value).map(|word| self.name(word)).collect(),
+                span: self.span(&node),
+                words: parts(node).map(|word| self.name(word)).collect(),
             },
-            _ => SettingValue::Expression(self.expression(value)),
-        };
-        Setting { name, value }
+            _ => SettingValue::Expression(self.expression(node)),
+        }
+    }
+
+    /// What a line of a variant changes.
+    pub(super) fn change(&mut self, node: Node<'_>) -> Change {
+        let rule = node.as_rule();
+        let mut parts = parts(node);
+        let first = next(&mut parts);
+        match rule {
+            Rule::model => Change::Model(self.name(first)),
+            Rule::omit => Change::Omit(self.name(first)),
+            _ => Change::Set { target: self.path(first), value: self.setting_value(next(&mut parts)) },
+        }
     }
 
     fn streams<'t>(&mut self, parts: impl Iterator<Item = Node<'t>>) -> Statement {
@@ -218,7 +234,6 @@ impl Tree<'_> {
             Rule::queued => CallKind::Queued {
                 stream: self.path(next(&mut parts)),
                 operation: self.operation(next(&mut parts)),
-                label,
             },
             Rule::sync => CallKind::Sync(parts.next().map(|path| self.path(path))),
             Rule::query => CallKind::Query(self.path(next(&mut parts))),
@@ -250,7 +265,7 @@ impl Tree<'_> {
             },
             other => unreachable!("{other:?} is no statement of the grammar"),
         };
-        Call { kind, outcome }
+        Call { kind, label, outcome }
     }
 
     fn create(&mut self, node: Node<'_>) -> Create {

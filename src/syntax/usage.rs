@@ -17,6 +17,7 @@ pub(super) const STATEMENTS: &[(&str, &str)] = &[
     ("let", "let NAME = VALUE"),
     ("repeat", "repeat i in 0..10 {"),
     ("thread", "thread NAME {"),
+    ("variant", "variant NAME {"),
     ("async", "async NAME = host_write BUFFER"),
     ("sync", "sync STREAM"),
     ("query", "query STREAM"),

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const HOLDS: &str = "\
 stream s
@@ -30,7 +31,9 @@ pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("{name}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         fs::create_dir_all(&path).expect("a folder for a test can be made");
         Self(path)
     }
@@ -42,13 +45,17 @@ impl Folder {
         path
     }
 
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
     pub(crate) fn millpond(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().expect("millpond starts")
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_millpond"));
-        command.args(arguments).current_dir(&self.0).env_remove("NO_COLOR");
+        command.args(arguments).current_dir(&self.0).env_remove("NO_COLOR").env_remove("GITHUB_ACTIONS");
         command
     }
 }

@@ -157,6 +157,9 @@ fn the_page_has_what_is_printed() {
     for file in files {
         visit_run(&page, &out(&folder.millpond(&["run", &file, "--format", "json"])), &mut seen);
     }
+    let variant = ["run", "scenarios/reuse/internal/twins.scn", "--variant", "off", "--format", "json"];
+    let output = folder.command(&variant).current_dir(ROOT).output().expect("millpond starts");
+    visit_run(&page, &out(&output), &mut seen);
     let mut wrong = String::new();
     for section in page.fields.keys().chain(seen.keys()).collect::<BTreeSet<_>>() {
         let (none, is_there) = (BTreeSet::new(), page.fields.contains_key(section));

@@ -12,6 +12,8 @@ mod formats;
 #[cfg(feature = "cli")]
 mod graph;
 mod handles;
+#[cfg(feature = "cli")]
+mod harness;
 mod loops;
 mod machine;
 mod naive;
@@ -30,6 +32,8 @@ mod soup_texts;
 mod sweep;
 mod threads;
 mod tidy;
+#[cfg(feature = "cli")]
+mod variants;
 
 /// How many rounds a randomised test makes: a small budget by default, fifty times as many with `MILLPOND_FULL=1`.
 fn budget(small: u64) -> u64 {

@@ -17,7 +17,8 @@ fn expected(mark: &str) -> Option<String> {
         "file" => fs::read_to_string(format!("{ROOT}/{what}")).expect("README.md names files that are there"),
         "output" | "errors" => {
             let mut command = Command::new(env!("CARGO_BIN_EXE_millpond"));
-            let output = command.args(what.split(' ')).current_dir(ROOT).output().expect("millpond starts");
+            command.args(what.split(' ')).current_dir(ROOT).env_remove("GITHUB_ACTIONS");
+            let output = command.output().expect("millpond starts");
             String::from_utf8(if kind == "output" { output.stdout } else { output.stderr }).expect("text")
         }
         _ => return None,
@@ -40,8 +41,9 @@ fn the_readme_shows_what_is_printed() {
         new.push('\n');
         let Some(text) = expected(line) else { continue };
         marks += 1;
-        assert_eq!(lines.next(), Some("```text"), "a block follows {line}");
-        new.push_str(&format!("```text\n{}\n```\n", text.trim_end()));
+        let fence = lines.next().filter(|fence| ["```text", "```rust"].contains(fence));
+        let fence = fence.unwrap_or_else(|| panic!("a block follows {line}"));
+        new.push_str(&format!("{fence}\n{}\n```\n", text.trim_end()));
         lines.by_ref().take_while(|line| *line != "```").for_each(drop);
     }
     assert!(marks >= 5, "README.md shows real output");
@@ -53,4 +55,35 @@ fn the_readme_shows_what_is_printed() {
         old == new,
         "README.md is behind; MILLPOND_BLESS=1 cargo test readme rewrites its blocks:\n{new}"
     );
+}
+
+/// The workflow for a user's project is what it is said to be, and its commands are those that the example is tested by.
+#[test]
+fn the_workflow_has_eight_lines() {
+    let readme = fs::read_to_string(format!("{ROOT}/README.md")).expect("README.md is there");
+    let blocks: Vec<&str> = readme.split("```yaml\n").skip(1).collect();
+    let [block] = blocks.as_slice() else { panic!("there is one workflow") };
+    let workflow = block.split("```").next().expect("it ends");
+    assert_eq!(workflow.lines().count(), 8, "{workflow}");
+
+    let documents = yaml_rust2::YamlLoader::load_from_str(workflow).expect("it is YAML");
+    let [workflow] = documents.as_slice() else { panic!("it is one document") };
+    let events: Vec<&str> =
+        workflow["on"].as_vec().into_iter().flatten().flat_map(|on| on.as_str()).collect();
+    assert_eq!(events, ["push", "pull_request"]);
+    let jobs = workflow["jobs"].as_hash().expect("it has jobs");
+    let job = jobs.values().next().expect("it has one job");
+    assert_eq!(job["runs-on"].as_str(), Some("ubuntu-latest"));
+    let steps = job["steps"].as_vec().expect("the job has steps");
+    let said = |key: &str| steps.iter().filter_map(|step| step[key].as_str()).collect::<Vec<_>>();
+
+    // The same action as this repository's own workflow, whose version stands behind its hash.
+    let own = fs::read_to_string(format!("{ROOT}/.github/workflows/ci.yml")).expect("there is a workflow");
+    let own = own.split("actions/checkout@").nth(1).and_then(|rest| rest.split("# ").nth(1));
+    let major = own.and_then(|version| version.split('.').next()).expect("a version such as v4.2.2");
+    assert_eq!(said("uses"), [format!("actions/checkout@{major}")]);
+
+    assert_eq!(said("run"), ["cargo test"]);
+    let checks = fs::read_to_string(format!("{ROOT}/.ci/run")).expect("there are checks");
+    assert!(checks.contains("cargo test --workspace --exclude millpond"), "the example is tested");
 }

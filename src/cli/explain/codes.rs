@@ -140,6 +140,7 @@ pub(super) const EXAMPLES: &[Example] = &[
         "stream s\nthread t {\n  s: x = alloc 1MiB\n}\ns: x = alloc 1MiB\n",
         "stream s\nthread t {\n  s: x = alloc 1MiB\n}\ns: y = alloc 1MiB\n",
     ),
+    example("unknown_model", "variant other {\n  model cude\n}\n", "variant other {\n  model cuda\n}\n"),
     example(
         "misplaced_declaration",
         "repeat i in 0..3 {\n  event done\n}\n",

@@ -36,6 +36,7 @@ impl<'p, W: Write> Lines<'p, W> {
             schema: SCHEMA,
             millpond: env!("CARGO_PKG_VERSION"),
             scenario: &program.title,
+            variant: program.variant.as_deref(),
             path: &origin.path,
             model: &origin.model,
             profile: &origin.profile,
@@ -79,6 +80,9 @@ struct Header<'a> {
     schema: u32,
     millpond: &'a str,
     scenario: &'a str,
+    /// Missing for the scenario as it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variant: Option<&'a str>,
     path: &'a str,
     model: &'a str,
     profile: &'a str,

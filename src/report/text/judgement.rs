@@ -1,7 +1,7 @@
 //! What became of what the scenario expects, and of the calls that failed.
 
-use super::Compared;
 use super::table::{Align, Row, Section, Table, shorten, wrap};
+use super::{Compared, Failing};
 use crate::base::{Bytes, DeviceId, HostId, Nanos, PoolId, StmtId};
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
@@ -284,23 +284,26 @@ pub(super) fn expectations(
     Some(section)
 }
 
-/// What fails, a line each.
-pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) -> Vec<String> {
-    let mut lines = Vec::new();
+/// What fails, one each.
+pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) -> Vec<Failing> {
+    let mut found = Vec::new();
     for failed in verdict.failed.iter().filter(|failed| !failed.expected) {
         let text = &book.program.statements[failed.stmt].text;
-        let (line, times) = (book.line(failed.stmt), times(failed.times));
-        lines.push(format!("line {line}: {text}   fails{times} with {}", failed.failure));
+        let text = format!("{text}   fails{} with {}", times(failed.times), failed.failure);
+        found.push(Failing { line: Some(book.line(failed.stmt)), text });
     }
     let failing = demands(book, verdict, compared).into_iter().filter(|row| !row.holds);
-    lines.extend(failing.map(|row| format!("line {}: {}   {}", row.line, row.text, row.outcome)));
+    found.extend(
+        failing.map(|row| Failing { line: Some(row.line), text: format!("{}   {}", row.text, row.outcome) }),
+    );
     if verdict.deadlock.is_some() {
-        lines.push("a deadlock: nothing can advance any more".to_owned());
+        found.push(Failing { line: None, text: "a deadlock: nothing can advance any more".to_owned() });
     }
     if let Some(broken) = &verdict.broken {
-        lines.push(format!("line {}: the run stopped: {}", book.line(broken.stmt), broken.reason));
+        let text = format!("the run stopped: {}", broken.reason);
+        found.push(Failing { line: Some(book.line(broken.stmt)), text });
     }
-    lines
+    found
 }
 
 fn outcome(judged: &Judged, demand: Demand, skipped: bool) -> String {

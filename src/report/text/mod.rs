@@ -16,6 +16,7 @@ use crate::base::Nanos;
 use crate::oracle::Verdict;
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Sink};
+use std::fmt;
 use table::{columns_of, lay_out, shorten, time, wrap};
 
 /// The most lines of a report, findings aside.
@@ -71,6 +72,26 @@ pub struct Closing<'a> {
     pub verdict: &'a Verdict,
     /// The snapshots.
     pub compared: Compared,
+    /// The command that accepts them.
+    pub accept: String,
+}
+
+/// One thing that fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failing {
+    /// The line that it is about, if it is about one.
+    pub line: Option<u32>,
+    /// What fails, and how.
+    pub text: String,
+}
+
+impl fmt::Display for Failing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.text),
+            None => f.write_str(&self.text),
+        }
+    }
 }
 
 /// The sink that collects a report.
@@ -115,6 +136,7 @@ impl<'p> Text<'p> {
         sections.extend(judgement::expectations(book, verdict, &closing.compared, width));
         let mut last = vec![String::new()];
         last.extend(summary(verdict, closing, width).lines().map(str::to_owned));
+        last.extend(variants(book.program, width));
         last.push(next(&self.origin, closing));
         let mut lines: Vec<String> = heading(book, &self.origin, width).lines().map(str::to_owned).collect();
         // What was found stands first and has no limit; what it was found in shares the rest of the lines.
@@ -149,13 +171,15 @@ impl Sink for Text<'_> {
     }
 }
 
-/// What fails, a line each: for who does not read the whole report.
-pub fn failures(program: &Program, verdict: &Verdict, compared: &Compared) -> Vec<String> {
+/// What fails: for who does not read the whole report.
+pub fn failures(program: &Program, verdict: &Verdict, compared: &Compared) -> Vec<Failing> {
     judgement::failures(&Book::new(program), verdict, compared)
 }
 
 fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
-    let facts = format!("{}, {}, seed {}", origin.model, origin.profile, origin.seed);
+    let variant = book.program.variant.as_ref().map(|variant| format!(", variant {variant}"));
+    let variant = variant.unwrap_or_default();
+    let facts = format!("{}, {}, seed {}{variant}", origin.model, origin.profile, origin.seed);
     let path = &origin.path;
     let title = &book.program.title;
     let whole = if title.is_empty() { path.clone() } else { format!("{title}   {path}") };
@@ -223,9 +247,18 @@ fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// The variants of the text, for who ran it as it stands.
+fn variants(program: &Program, width: usize) -> Vec<String> {
+    let Some(first) = program.variants.first() else {
+        return Vec::new();
+    };
+    let names = program.variants.join(", ");
+    wrap(&format!("variants: {names}   run one: millpond run FILE --variant {first}"), 2, width)
+}
+
 fn next(origin: &Origin, closing: &Closing<'_>) -> String {
     match closing.compared {
-        Compared::Missing | Compared::Different(_) => format!("next: millpond test --bless {}", origin.path),
+        Compared::Missing | Compared::Different(_) => format!("next: {}", closing.accept),
         _ => format!(
             "next: millpond run FILE --seed {} | millpond run FILE --format json",
             origin.seed.wrapping_add(1)

@@ -55,6 +55,14 @@ impl Call {
         }
     }
 
+    /// The same, to change it.
+    pub fn handler_mut(&mut self) -> Option<&mut Body> {
+        match &mut self.outcome {
+            Some(Outcome { kind: OutcomeKind::Else(body), .. }) => Some(body),
+            _ => None,
+        }
+    }
+
     /// The block that its line opens: that of its `else`, or the settings of a pool that it creates.
     pub fn body(&self) -> Option<&Body> {
         match &self.kind {

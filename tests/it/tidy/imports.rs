@@ -40,7 +40,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("pest", &["syntax"]),
     ("pest_derive", &["syntax"]),
     ("petgraph", &["order"]),
-    ("quick_xml", &["cli"]),
+    ("quick_junit", &["cli"]),
     ("rand", &["base"]),
     ("rand_chacha", &["base"]),
     ("rayon", &["explore"]),

@@ -1,0 +1,38 @@
+//! How far a long command is, for who waits for it at a terminal. Nothing that it shows is output.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::time::Duration;
+
+/// What takes no longer shows no progress.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A line on standard error that appears after two seconds, if that is a terminal.
+#[derive(Debug)]
+pub(super) struct Progress(ProgressBar);
+
+impl Progress {
+    /// Nothing done of so many things.
+    pub(super) fn of(count: usize) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(count as u64), ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len}");
+        Self(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
+    }
+
+    /// So many things are done.
+    pub(super) fn done(&self, count: usize) {
+        if self.0.is_hidden() && self.0.elapsed() >= PATIENCE {
+            self.0.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.0.set_position(count as u64);
+    }
+
+    /// Does something that writes to the terminal.
+    pub(super) fn aside<R>(&self, print: impl FnOnce() -> R) -> R {
+        self.0.suspend(print)
+    }
+
+    /// Removes the line.
+    pub(super) fn end(self) {
+        self.0.finish_and_clear();
+    }
+}
