@@ -70,11 +70,13 @@ Exit status:
 const GREETING: &str = "\
 Millpond simulates CUDA's stream-ordered memory allocator. No GPU needed.
 
-Write a first scenario, and run it:
+Write a first scenario of a few lines, and change it as you like:
   millpond new first.scn
+
+See what each allocation got and why, and whether what you expect holds:
   millpond run first.scn
 
-Ask what a word of the report means:
+Ask what a word means, of a report, of the language or of CUDA:
   millpond explain same_stream
 
 All commands: millpond --help

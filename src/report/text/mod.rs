@@ -260,7 +260,7 @@ fn next(origin: &Origin, closing: &Closing<'_>) -> String {
     match closing.compared {
         Compared::Missing | Compared::Different(_) => format!("next: {}", closing.accept),
         _ => format!(
-            "next: millpond run FILE --seed {} | millpond run FILE --format json",
+            "next: millpond run FILE --seed {}, or --format json for programs",
             origin.seed.wrapping_add(1)
         ),
     }
