@@ -14,7 +14,7 @@ pub mod scenario;
 pub mod syntax;
 pub mod trace;
 
-use base::{Code, Diagnostic, Severity};
+use base::{Code, Diagnostic, MISTAKES_MAX, Severity};
 use profile::Profile;
 use scenario::Program;
 use std::collections::BTreeSet;
@@ -26,9 +26,12 @@ pub fn load(text: &str, profile: &Profile) -> (Option<Program>, Vec<Diagnostic>)
 }
 
 /// Reads a scenario with its variants: the program as it stands comes first. There are programs if no diagnostic, of any of
-/// them, is an error.
+/// them, is an error. A text with [`MISTAKES_MAX`] mistakes is not read to its end.
 pub fn load_all(text: &str, profile: &Profile) -> (Vec<Program>, Vec<Diagnostic>) {
     let (file, mut diagnostics) = syntax::parse(text);
+    if diagnostics.len() >= MISTAKES_MAX {
+        return (Vec::new(), diagnostics);
+    }
     let (variants, misplaced) = edit::Variants::of(&file, text);
     diagnostics.extend(misplaced);
     let (base, found) = scenario::check(&variants.base(), text, profile);
@@ -39,6 +42,9 @@ pub fn load_all(text: &str, profile: &Profile) -> (Vec<Program>, Vec<Diagnostic>
         |diagnostic: &Diagnostic| (diagnostic.code, diagnostic.primary.span, diagnostic.message.clone());
     let mut told: BTreeSet<_> = diagnostics.iter().map(key).collect();
     for variant in variants.iter() {
+        if diagnostics.len() >= MISTAKES_MAX {
+            break;
+        }
         let (twin, of_changes) = variants.twin(variant);
         diagnostics.extend(of_changes);
         let (program, found) = scenario::check(&twin.file, text, profile);

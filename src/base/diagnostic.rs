@@ -3,6 +3,9 @@
 use super::Span;
 use std::fmt;
 
+/// Reading a text stops after so many mistakes, so that no text costs more than a reader could use.
+pub const MISTAKES_MAX: usize = 500;
+
 /// The name of a kind of diagnostic, such as `unknown_name`. Stable: people search for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code(pub &'static str);

@@ -12,7 +12,7 @@ mod span;
 mod units;
 
 pub(crate) use clone::reuse_on_clone;
-pub use diagnostic::{Code, Diagnostic, Edit, Label, Severity};
+pub use diagnostic::{Code, Diagnostic, Edit, Label, MISTAKES_MAX, Severity};
 pub use digest::mix;
 pub use ids::{
     BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExpectId, HostBufferId, HostId, KernelId, PoolId,

@@ -1,20 +1,32 @@
 //! Mistakes of an input as people read them: the place underlined, notes, and the mend as a change of the text.
 
-use crate::base::{Diagnostic, Edit, LineIndex, Severity, Span};
+use super::excerpt::{Excerpt, column};
+use crate::base::{Diagnostic, Edit, Label, LineIndex, MISTAKES_MAX, Severity, Span};
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// So many mistakes of a file are shown; a reader mends the first ones first.
 const SHOWN_MAX: usize = 50;
-/// So many further kinds are named where to read more.
-const OTHERS_MAX: usize = 3;
+/// What is said fits a page of so many columns; a path may be longer.
+const COLUMNS: usize = 80;
+/// A longer word of the text is cut where it is quoted.
+const WORD_MAX: usize = 40;
+/// So many lines of one message are shown.
+const LINES_MAX: usize = 8;
+/// A place that is further away, in lines, is told and not shown.
+const NEAR_MAX: u32 = 1_000;
+/// A mend with a longer text is told and not shown.
+const EDIT_MAX: usize = COLUMNS / 2;
 
 /// All mistakes of a file, with a count at the end. `path` is what the file is called there.
 pub(super) fn render(path: &str, text: &str, diagnostics: &[Diagnostic], colour: bool) -> String {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    // Lines are cut before they are rendered.
+    let renderer = renderer.term_width(10 * COLUMNS);
     let index = LineIndex::new(text);
     let mut out = String::new();
     for diagnostic in diagnostics.iter().take(SHOWN_MAX) {
-        out.push_str(&renderer.render(&groups(path, text, &index, diagnostic)));
+        out.push_str(&rendered(&renderer, path, text, &index, diagnostic));
         out.push_str("\n\n");
     }
     if diagnostics.len() > SHOWN_MAX {
@@ -25,7 +37,7 @@ pub(super) fn render(path: &str, text: &str, diagnostics: &[Diagnostic], colour:
     out
 }
 
-/// Where to read more: for the kind of the first mistake, with the other kinds named.
+/// Where to read more: for the kind of the first mistake, with as many other kinds as fit the line.
 fn more(diagnostics: &[Diagnostic]) -> String {
     let mut codes: Vec<&str> = Vec::new();
     for diagnostic in diagnostics.iter().take(SHOWN_MAX) {
@@ -33,14 +45,13 @@ fn more(diagnostics: &[Diagnostic]) -> String {
             codes.push(diagnostic.code.0);
         }
     }
-    match codes.as_slice() {
-        [] => String::new(),
-        [code] => format!("for more: millpond explain {code}\n"),
-        [code, others @ ..] => {
-            let others = others.iter().take(OTHERS_MAX).copied().collect::<Vec<_>>().join(", ");
-            format!("for more: millpond explain {code} (or {others})\n")
-        }
-    }
+    let Some((code, others)) = codes.split_first() else { return String::new() };
+    let line = |others: &[&str]| match others {
+        [] => format!("for more: millpond explain {code}"),
+        others => format!("for more: millpond explain {code} (or {})", others.join(", ")),
+    };
+    let lines = (0..=others.len()).rev().map(|count| line(&others[..count]));
+    lines.into_iter().find(|line| line.width() <= COLUMNS).unwrap_or_else(|| line(&[])) + "\n"
 }
 
 /// `2 errors in FILE`.
@@ -53,76 +64,106 @@ fn count(path: &str, diagnostics: &[Diagnostic]) -> String {
     };
     let parts = [words(of(Severity::Error), "error"), words(of(Severity::Warning), "warning")];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    format!("{} in {path}\n", parts.join(", "))
+    let more = if diagnostics.len() >= MISTAKES_MAX { " or more" } else { "" };
+    format!("{}{more} in {path}\n", parts.join(", "))
 }
 
-fn groups<'a>(path: &'a str, text: &'a str, index: &LineIndex, diagnostic: &'a Diagnostic) -> Vec<Group<'a>> {
+fn rendered(
+    renderer: &Renderer,
+    path: &str,
+    text: &str,
+    index: &LineIndex,
+    diagnostic: &Diagnostic,
+) -> String {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let labels = std::iter::once(&diagnostic.primary).chain(&diagnostic.secondary);
-    let window = Window::around(text, index, labels.clone().map(|label| label.span));
-    let annotations = labels.enumerate().map(|(nth, label)| {
+    let line = |label: &Label| index.line(label.span.start);
+    let is_near = |label: &&Label| line(label).abs_diff(line(&diagnostic.primary)) <= NEAR_MAX;
+    let labels = || std::iter::once(&diagnostic.primary).chain(diagnostic.secondary.iter().filter(is_near));
+    let spans: Vec<Span> = labels().map(|label| label.span).collect();
+    let excerpt = Excerpt::around(text, index, &spans, COLUMNS, 0);
+    let fits = |label: &&Label| {
+        excerpt.gutter() + excerpt.columns_before_end(label.span) + 1 + label.message.width() <= COLUMNS
+    };
+    let annotations = labels().enumerate().map(|(nth, label)| {
         let kind = if nth == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
-        let annotation = kind.span(window.range(label.span));
-        if label.message.is_empty() { annotation } else { annotation.label(label.message.as_str()) }
-    });
-    let snippet = Snippet::source(window.text).line_start(window.line).path(path).annotations(annotations);
-    let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.0);
-    let mut group = title.element(snippet);
-    for note in &diagnostic.notes {
-        group = group.element(Level::NOTE.message(note.as_str()));
-    }
-    let mut groups = Vec::new();
-    match &diagnostic.help {
-        None => groups.push(group),
-        Some((help, None)) => groups.push(group.element(Level::HELP.message(help.as_str()))),
-        Some((help, Some(edit))) => {
-            groups.push(group);
-            groups.push(change(path, text, index, help, edit));
+        let annotation = kind.span(excerpt.range(label.span));
+        match Some(label).filter(|label| !label.message.is_empty()).filter(fits) {
+            Some(label) => annotation.label(label.message.as_str()),
+            None => annotation,
         }
+    });
+    let snippet = Snippet::source(&excerpt.text).line_start(excerpt.line).path(path).annotations(annotations);
+    let indent = "warning[]: ".len() + diagnostic.code.0.len();
+    let title = level.primary_title(wrapped(&diagnostic.message, indent)).id(diagnostic.code.0);
+    let mut group = title.element(snippet);
+    let indent = excerpt.gutter() + "= note: ".len();
+    // A label that does not fit behind its place stands below.
+    let below = labels().filter(|label| !fits(label)).map(|label| &label.message);
+    let far = diagnostic.secondary.iter().filter(|label| !is_near(label));
+    let far = far.map(|label| format!("line {}: {}", line(label), label.message));
+    for note in below.chain(&diagnostic.notes).cloned().chain(far) {
+        group = group.element(Level::NOTE.message(wrapped(&note, indent)));
     }
-    groups
+    let (help, edit) =
+        diagnostic.help.as_ref().map_or((None, None), |(help, edit)| (Some(help), edit.as_ref()));
+    let changed = edit.map(|edit| Excerpt::around(text, index, &[edit.span], COLUMNS, edit.text.width()));
+    let change = edit.zip(changed.as_ref()).filter(|(edit, _)| edit.text.width() <= EDIT_MAX);
+    let groups = match (help, change) {
+        (None, _) => vec![group],
+        (Some(help), None) => vec![group.element(Level::HELP.message(wrapped(help, indent)))],
+        (Some(help), Some((edit, changed))) => vec![group, change_of(path, help, edit, changed)],
+    };
+    let shown = renderer.render(&groups);
+    // Where the beginning of the line is cut, the place in the file is still that of the whole line.
+    let place = |column| format!("{path}:{}:{column}", index.line(diagnostic.primary.span.start));
+    let column = column(text, diagnostic.primary.span.start as usize);
+    shown.replacen(&place(excerpt.column(diagnostic.primary.span)), &place(column), 1)
 }
 
 /// The mend as a change of the text.
-fn change<'a>(path: &'a str, text: &'a str, index: &LineIndex, help: &'a str, edit: &'a Edit) -> Group<'a> {
-    let window = Window::around(text, index, std::iter::once(edit.span));
-    let patch = Patch::new(window.range(edit.span), edit.text.as_str());
-    let snippet = Snippet::source(window.text).line_start(window.line).path(path).patch(patch);
-    Level::HELP.secondary_title(help).element(snippet)
+fn change_of<'a>(path: &'a str, help: &str, edit: &'a Edit, excerpt: &'a Excerpt) -> Group<'a> {
+    let patch = Patch::new(excerpt.range(edit.span), edit.text.as_str());
+    let snippet = Snippet::source(&excerpt.text).line_start(excerpt.line).path(path).patch(patch);
+    Level::HELP.secondary_title(wrapped(help, "help: ".len())).element(snippet)
 }
 
-/// The whole lines of a text that hold some spans, so that rendering one mistake costs nothing for the rest of the text.
-struct Window<'a> {
-    text: &'a str,
-    /// The first byte in the whole text.
-    start: usize,
-    /// The first line.
-    line: usize,
-}
-
-impl<'a> Window<'a> {
-    fn around(text: &'a str, index: &LineIndex, spans: impl Iterator<Item = Span>) -> Self {
-        let span = spans.reduce(Span::to).unwrap_or_default();
-        let first = floor(text, span.start as usize);
-        let last = floor(text, span.end as usize);
-        let start = text[..first].rfind('\n').map_or(0, |at| at + 1);
-        let end = text[last..].find('\n').map_or(text.len(), |at| last + at + 1);
-        Self { text: &text[start..end], start, line: index.line(start as u32) as usize }
+/// A message in lines that fit the page behind an indentation. What stands between backquotes and is short stays together.
+fn wrapped(message: &str, indent: usize) -> String {
+    let most = COLUMNS.saturating_sub(indent);
+    let mut lines = vec![String::new()];
+    for word in message.split(' ') {
+        let word = shortened(word);
+        let line = lines.last_mut().expect("there is a first one");
+        if line.is_empty() {
+            line.push_str(&word);
+        } else if line.width() + 1 + word.width() <= most {
+            line.extend([" ", &word]);
+        } else {
+            lines.push(word);
+        }
     }
-
-    fn range(&self, span: Span) -> std::ops::Range<usize> {
-        let inside = |byte: u32| floor(self.text, (byte as usize).saturating_sub(self.start));
-        inside(span.start)..inside(span.end).max(inside(span.start))
+    if lines.len() > LINES_MAX {
+        lines.truncate(LINES_MAX);
+        lines.push("..".to_owned());
     }
+    lines.join("\n")
 }
 
-/// The byte, or the nearest one before it at which a character starts.
-fn floor(text: &str, byte: usize) -> usize {
-    let byte = byte.min(text.len());
-    (0..=byte).rev().find(|byte| text.is_char_boundary(*byte)).unwrap_or(0)
+/// The beginning of a word that is too long to be read, with its closing quote.
+fn shortened(word: &str) -> String {
+    if word.width() <= WORD_MAX {
+        return word.to_owned();
+    }
+    let mut columns = 0;
+    let fits = |sign: &char| {
+        columns += sign.width().unwrap_or(1);
+        columns < WORD_MAX
+    };
+    let beginning: String = word.chars().take_while(fits).collect();
+    format!("{beginning}..{}", if beginning.starts_with('`') { "`" } else { "" })
 }
 
 #[cfg(test)]

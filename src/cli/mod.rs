@@ -5,6 +5,7 @@
 mod annotations;
 mod check;
 mod diagnostics;
+mod excerpt;
 mod explain;
 mod fmt;
 mod graph;

@@ -67,14 +67,14 @@ pub(super) fn is_standard_input(path: &Path) -> bool {
     path == Path::new(STANDARD_INPUT)
 }
 
-/// Reads a text file, or standard input.
+/// One byte more than the largest text.
+const READ_MAX: usize = crate::syntax::FILE_BYTES_MAX + 1;
+
+/// Reads a text file, or standard input; of a text that is too large only as much as shows that it is.
 pub(super) fn read(path: &Path) -> Result<String, Complaint> {
     if is_standard_input(path) {
-        let mut bytes = Vec::new();
-        // Beyond the largest text there is nothing that the one complaint about it would need.
-        let most = crate::syntax::FILE_BYTES_MAX as u64 + 1;
-        let read = io::stdin().lock().take(most).read_to_end(&mut bytes);
-        read.map_err(|error| Complaint::io("read", Path::new("standard input"), &error))?;
+        let bytes = read_at_most(io::stdin().lock());
+        let bytes = bytes.map_err(|error| Complaint::io("read", Path::new("standard input"), &error))?;
         return text(bytes, "standard input");
     }
     if path.is_dir() {
@@ -83,14 +83,23 @@ pub(super) fn read(path: &Path) -> Result<String, Complaint> {
             "{path} is a directory, not a scenario: name a file, or run `millpond test {path}`"
         )));
     }
-    let bytes = fs::read(path).map_err(|error| Complaint::io("read", path, &error))?;
-    if u32::try_from(bytes.len()).is_err() {
-        return Err(Complaint::wrong(format!("{} is larger than 4 GiB", path.display())));
-    }
-    text(bytes, &path.display().to_string())
+    let bytes = File::open(path).and_then(read_at_most);
+    text(bytes.map_err(|error| Complaint::io("read", path, &error))?, &path.display().to_string())
 }
 
-fn text(bytes: Vec<u8>, name: &str) -> Result<String, Complaint> {
+/// Beyond the largest text there is nothing that the one complaint about it would need.
+fn read_at_most(input: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.take(READ_MAX as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn text(mut bytes: Vec<u8>, name: &str) -> Result<String, Complaint> {
+    let wrong = std::str::from_utf8(&bytes).err();
+    // The end of what was read may lie inside of a character.
+    if let Some(error) = wrong.filter(|error| bytes.len() == READ_MAX && error.error_len().is_none()) {
+        bytes[error.valid_up_to()..].fill(b' ');
+    }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Complaint::wrong(format!("{name} is not UTF-8 text: byte {at} is not part of a character"))

@@ -267,6 +267,7 @@ mod tests {
             code: Vec::new(),
             registers: 0,
             creates: 0,
+            length: 0,
             statements: index_vec![],
             host_buffers: index_vec![],
             expects: index_vec![],

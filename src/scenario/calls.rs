@@ -1,6 +1,7 @@
 //! Calls and expectations: each statement becomes instructions.
 
-use super::check::{Block, Checker};
+use super::blocks::Block;
+use super::check::Checker;
 use super::compute::{common_unit, default_stream_word};
 use super::names::{Kind, Meaning};
 use super::value::unit_name;
@@ -220,7 +221,12 @@ impl Checker<'_> {
             return Some(());
         }
         let plural = if wanted == 1 { "buffer" } else { "buffers" };
-        let message = format!("`{}` takes {wanted} {plural}, and {given} are given", name.text);
+        let given = match given {
+            0 => "none is".to_owned(),
+            1 => "1 is".to_owned(),
+            given => format!("{given} are"),
+        };
+        let message = format!("`{}` takes {wanted} {plural}, and {given} given", name.text);
         let label = format!("expected {wanted}");
         let diagnostic = Diagnostic::error(codes::WRONG_ARGUMENT_COUNT, message, place, label);
         self.tell(diagnostic.also(declared, "declared here"));

@@ -2,19 +2,20 @@
 //!
 //! A part that finds a mistake tells it and answers `None`; whoever gets a `None` adds nothing to it.
 
+use super::blocks::{Around, Block};
 use super::life::Resources;
 use super::moments::Launches;
-use super::names::{Binding, Kind, Meaning, Missing, NameTable};
+use super::names::{Binding, Kind, Meaning, Missing, NameTable, declaration};
 use super::places::{HostName, advice};
 use super::threads::Within;
-use super::value::Bounds;
+use super::value::grouped;
 use super::{
-    Chosen, Expect, Formula, HostBuffer, Instruction, Names, Outcome, Program, Register, SnapshotLine,
-    Statement, Value, codes, lifetimes,
+    Chosen, Expect, HostBuffer, Instruction, Names, Outcome, Program, Register, SnapshotLine, Statement,
+    codes, lifetimes,
 };
 use crate::base::{
-    BufferId, Code, DeviceId, Diagnostic, ExpectId, HostBufferId, HostId, IndexVec, LineIndex, PoolId,
-    SnapshotId, Span, StmtId, StreamId, index_vec, nearest,
+    BufferId, Code, DeviceId, Diagnostic, ExpectId, HostBufferId, HostId, IndexVec, LineIndex, MISTAKES_MAX,
+    PoolId, SnapshotId, Span, StmtId, StreamId, index_vec, nearest,
 };
 use crate::profile::Profile;
 use crate::syntax::ast::{self, Content, Item, Segment};
@@ -63,28 +64,6 @@ pub(super) struct Collective {
     pub(super) parameters: Option<Vec<Access>>,
     /// Its declaration, for the reader of a diagnostic.
     pub(super) place: Span,
-}
-
-/// What a block does with the statements in it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Block {
-    /// It repeats them; where it is in the code.
-    Loop(usize),
-    /// It carries them out where a call has failed.
-    Handler,
-    /// A host thread of their own carries them out.
-    Thread,
-    /// Nothing that is known, since the line that opens it has a mistake.
-    Broken,
-}
-
-/// A block that is being read.
-pub(super) struct Around {
-    pub(super) block: Block,
-    /// Whether the index of a buffer depends on its variable.
-    pub(super) chooses_buffers: bool,
-    /// The names that end with it.
-    pub(super) names: Vec<String>,
 }
 
 /// A signal as the text uses it.
@@ -194,6 +173,9 @@ impl<'t> Checker<'t> {
 
     pub(super) fn items(&mut self, items: &[Item]) {
         for item in items {
+            if self.has_enough_mistakes() {
+                return;
+            }
             match &item.content {
                 Content::Statement(statement) => self.statement(item.span, statement),
                 // The body of a block that could not be read is read nevertheless: its mistakes are its own.
@@ -263,47 +245,6 @@ impl<'t> Checker<'t> {
         declares && is_certain
     }
 
-    fn repeat(&mut self, span: Span, repeat: &ast::Repeat) {
-        let from = self.constant_count(&repeat.from);
-        let to = self.constant_count(&repeat.to);
-        let bounds = from.zip(to).filter(|(from, to)| {
-            if from > to {
-                let place = repeat.from.span.to(repeat.to.span);
-                let diagnostic =
-                    Diagnostic::error(codes::REVERSED_BOUNDS, "this loop ends before it begins", place, "");
-                let lower = self.text[repeat.to.span.range()].to_owned();
-                let upper = &self.text[repeat.from.span.range()];
-                self.diagnostics.push(diagnostic.fix("swap the bounds", place, format!("{lower}..{upper}")));
-            }
-            from <= to
-        });
-        let Some((from, to)) = bounds else {
-            self.enter(Block::Broken);
-            self.bind(&repeat.variable, Kind::Value, None);
-            self.items(&repeat.body.items);
-            return self.leave();
-        };
-        let register = self.register();
-        let start = self.code.len();
-        self.count_turns(span, to - from);
-        self.code.push(Instruction::Repeat { register, from, to, end: 0 });
-        self.enter(Block::Loop(start));
-        let depth = self.blocks.len() - 1;
-        let last = to.saturating_sub(1).max(from);
-        let bounds = Bounds { low: i128::from(from), high: i128::from(last), loops: 1 << depth };
-        let variable =
-            Value { formula: Formula::Register(register), unit: super::Unit::Count, bounds: Some(bounds) };
-        self.bind(&repeat.variable, Kind::Value, Some(Meaning::Value(variable)));
-        let turns = self.turns;
-        self.turns = turns.saturating_mul(to - from);
-        self.items(&repeat.body.items);
-        self.turns = turns;
-        let end = self.code.len();
-        self.code.push(Instruction::Again { register, to, start });
-        self.code[start] = Instruction::Repeat { register, from, to, end };
-        self.leave();
-    }
-
     /// The lines of a block.
     pub(super) fn block(&mut self, block: Block, items: &[Item]) {
         self.enter(block);
@@ -311,22 +252,8 @@ impl<'t> Checker<'t> {
         self.leave();
     }
 
-    pub(super) fn enter(&mut self, block: Block) {
-        self.blocks.push(Around { block, chooses_buffers: false, names: Vec::new() });
-    }
-
-    pub(super) fn leave(&mut self) {
-        let Some(ended) = self.blocks.pop() else { return };
-        ended.names.iter().for_each(|name| self.table.unbind(name));
-        if let Block::Loop(start) = ended.block
-            && ended.chooses_buffers
-        {
-            self.choosing.push(start);
-        }
-    }
-
     /// The turns of a loop count too, so that empty loops end as well.
-    fn count_turns(&mut self, span: Span, turns: u64) {
+    pub(super) fn count_turns(&mut self, span: Span, turns: u64) {
         self.count(span, self.turns.saturating_mul(turns));
     }
 
@@ -334,16 +261,20 @@ impl<'t> Checker<'t> {
         let before = self.executed;
         self.executed = before.saturating_add(statements);
         if before <= RUN_STATEMENTS_MAX && self.executed > RUN_STATEMENTS_MAX {
-            let message =
-                format!("the run has more than {RUN_STATEMENTS_MAX} statements, all loops unrolled");
-            self.tell(Diagnostic::error(codes::RUN_TOO_LONG, message, span, "the limit is passed here"));
+            let message = format!(
+                "the run has more than {} statements, all loops unrolled",
+                grouped(RUN_STATEMENTS_MAX)
+            );
+            let diagnostic =
+                Diagnostic::error(codes::RUN_TOO_LONG, message, span, "the limit is passed here");
+            self.tell(diagnostic.help("give the loops fewer turns"));
         }
     }
 
     fn finish(mut self) -> (Option<Program>, Vec<Diagnostic>) {
         self.unawaited_signals();
         let bases = self.place_buffers();
-        if self.executed <= RUN_STATEMENTS_MAX {
+        if self.executed <= RUN_STATEMENTS_MAX && !self.has_enough_mistakes() {
             lifetimes::check(&mut self, &bases);
         }
         let host_buffers = self.host_buffers(&bases);
@@ -358,11 +289,13 @@ impl<'t> Checker<'t> {
             code: self.code,
             registers: self.registers as usize,
             creates: self.resources.creates,
+            length: self.executed,
             statements: self.statements,
             host_buffers,
             expects: self.expects,
             snapshots: self.snapshots,
         };
+        self.diagnostics.truncate(MISTAKES_MAX);
         let is_valid = self.diagnostics.iter().all(|d| d.severity < crate::base::Severity::Error);
         (is_valid.then_some(program), self.diagnostics)
     }
@@ -374,7 +307,8 @@ impl<'t> Checker<'t> {
             bases.push(self.names.buffers.len());
             let left = NAMES_MAX - (self.names.buffers.len() as u64).min(NAMES_MAX);
             if buffer.last >= left {
-                let message = format!("`{}` brings the number of buffers above {NAMES_MAX}", buffer.name);
+                let most = grouped(NAMES_MAX);
+                let message = format!("`{}` brings the number of buffers above {most}", buffer.name);
                 self.diagnostics.push(Diagnostic::error(codes::TOO_MANY_NAMES, message, buffer.span, ""));
                 continue;
             }
@@ -407,6 +341,11 @@ impl<'t> Checker<'t> {
     }
 
     // ---- What all parts use
+
+    /// Whether so much is wrong already that the rest is not looked at.
+    fn has_enough_mistakes(&self) -> bool {
+        self.diagnostics.len() >= MISTAKES_MAX
+    }
 
     pub(super) fn tell(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
@@ -499,7 +438,7 @@ impl<'t> Checker<'t> {
         let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, message, name.span, label);
         let diagnostic = match self.table.nearest(&name.text, wanted) {
             Some(meant) => diagnostic.fix(format!("did you mean `{meant}`?"), name.span, meant),
-            None => diagnostic,
+            None => diagnostic.help(declaration(wanted, &name.text)),
         };
         self.tell(diagnostic);
     }

@@ -23,8 +23,18 @@ impl Checker<'_> {
             let diagnostic =
                 Diagnostic::error(codes::WRONG_UNIT, message, expression.span, format!("expected {wanted}"));
             self.tell(match (unit, value.unit) {
-                (Unit::Bytes, Unit::Count) => diagnostic.help("sizes carry a unit: B, KiB, MiB, GiB or TiB"),
-                (Unit::Nanos, Unit::Count) => diagnostic.help("durations carry a unit: ns, us, ms or s"),
+                (Unit::Bytes, Unit::Count) => match &expression.kind {
+                    ExpressionKind::Literal(text, _) => {
+                        let after = Span::new(expression.span.end, expression.span.end);
+                        let help =
+                            format!("sizes carry a unit, KiB, MiB, GiB or TiB; or write `{text}B` for bytes");
+                        diagnostic.fix(help, after, "B")
+                    }
+                    _ => diagnostic.help("sizes carry a unit: B, KiB, MiB, GiB or TiB; such as `n * 1MiB`"),
+                },
+                (Unit::Nanos, Unit::Count) => {
+                    diagnostic.help("durations carry a unit: ns, us, ms or s; such as `10us`")
+                }
                 _ => diagnostic,
             });
             return None;
@@ -32,7 +42,8 @@ impl Checker<'_> {
         if value.as_constant().is_some_and(|value| u64::try_from(value).is_err()) {
             let shown = value.as_constant().unwrap_or_default();
             let message = format!("{shown} is not within 0 and 2^64-1");
-            self.error(codes::VALUE_OUT_OF_RANGE, message, expression.span, "");
+            let label = if shown < 0 { "this is below 0" } else { "this is above 2^64-1" };
+            self.error(codes::VALUE_OUT_OF_RANGE, message, expression.span, label);
             return None;
         }
         Some(value)
@@ -99,7 +110,11 @@ impl Checker<'_> {
         match left.combine(operator, right, unit) {
             Ok(value) => Some(value),
             Err(Broken::DivisionByZero) => {
-                self.error(codes::DIVISION_BY_ZERO, "this can be a division by zero", span, "");
+                let message = "this can be a division by zero";
+                let diagnostic = Diagnostic::error(codes::DIVISION_BY_ZERO, message, span, "");
+                self.tell(
+                    diagnostic.help("divide by what is at least 1, such as `i + 1` in a loop over `i`"),
+                );
                 None
             }
             Err(_) => {

@@ -139,7 +139,13 @@ impl Checker<'_> {
             SettingValue::List { words, .. } => words,
             SettingValue::Expression(value) => {
                 let label = "expected a list such as `[follow_event, internal]`";
-                self.error(codes::WRONG_UNIT, "`reuse` takes a list of policies", value.span, label);
+                let message = "`reuse` takes a list of policies";
+                let diagnostic = Diagnostic::error(codes::WRONG_UNIT, message, value.span, label);
+                let list = format!("[{}]", &self.text[value.span.range()]);
+                self.tell(match value.kind {
+                    ast::ExpressionKind::Path(_) => diagnostic.fix("write a list", value.span, list),
+                    _ => diagnostic,
+                });
                 return None;
             }
         };
@@ -262,8 +268,9 @@ impl Checker<'_> {
             return None;
         }
         if count > most.saturating_sub(before) {
+            let most = super::value::grouped(most);
             let message = format!("`{}` brings their number above {most}", declared.name.text);
-            self.error(codes::TOO_MANY_NAMES, message, expression.span, "");
+            self.error(codes::TOO_MANY_NAMES, message, expression.span, &format!("{most} are the most"));
             return None;
         }
         Some(Some(count))

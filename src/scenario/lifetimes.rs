@@ -82,7 +82,9 @@ fn explain(checker: &Checker<'_>, stmt: StmtId, nth: usize, mistake: Mistake, sl
         Mistake::StillExists(_) | Mistake::KeepsHandle => unreachable!("a buffer is not created"),
         Mistake::NotAllocated => {
             let message = format!("`{name}` is used before it is allocated");
-            Diagnostic::error(codes::USED_BEFORE_ALLOCATION, message, at, "no allocation comes before")
+            let diagnostic =
+                Diagnostic::error(codes::USED_BEFORE_ALLOCATION, message, at, "no allocation comes before");
+            diagnostic.help(format!("allocate it in a line before: `S: {name} = alloc 1MiB`"))
         }
         Mistake::StillLive(first) => {
             let message = format!("`{name}` gets a new allocation while it is live");

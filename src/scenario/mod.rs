@@ -3,6 +3,7 @@
 //! The only place that knows names. It must not know how anything is served, ordered or timed.
 
 mod action;
+mod blocks;
 mod calls;
 mod check;
 mod codes;

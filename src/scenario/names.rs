@@ -44,13 +44,34 @@ impl Kind {
             Kind::Buffer => "a buffer",
             Kind::View => "a view",
             Kind::HostBuffer => "a buffer of the host",
-            Kind::Label => "a label of an operation",
+            Kind::Label => "an operation",
             Kind::CallLabel => "a label of a host call",
             Kind::Thread => "a thread",
             Kind::Barrier => "a barrier",
             Kind::Collective => "a collective",
         }
     }
+}
+
+/// How a name of the first of some kinds is declared, as advice.
+pub(super) fn declaration(wanted: &[Kind], name: &str) -> String {
+    let line = match wanted {
+        [Kind::Device] => format!("device {name}"),
+        [Kind::Pool] => format!("pool {name}"),
+        [Kind::Stream] => format!("stream {name}"),
+        [Kind::Event] => format!("event {name}"),
+        [Kind::Value] => format!("let {name} = .."),
+        [Kind::Kernel, ..] if name.starts_with("cuda") => {
+            return "functions of CUDA have names of their own here, such as `S: free x`".to_owned();
+        }
+        [Kind::Kernel, ..] => format!("kernel {name}(x: write) takes 10us"),
+        [Kind::Buffer, ..] => return format!("its name comes with its allocation: `S: {name} = alloc 1MiB`"),
+        [Kind::Thread] => return format!("a thread begins with a block of its own: `thread {name} {{`"),
+        [Kind::Collective] => format!("collective {name} of 2 takes 50us"),
+        [Kind::Label, ..] => return format!("give it to an operation: `S: K(x) as {name}`"),
+        _ => return "declare it in a line before".to_owned(),
+    };
+    format!("declare it in a line before: `{line}`")
 }
 
 /// What a name stands for.

@@ -28,6 +28,8 @@ pub struct Program {
     pub registers: usize,
     /// How many `create` lines there are.
     pub creates: usize,
+    /// How many statements a run makes at most, all loops unrolled.
+    pub length: u64,
     /// The source statements.
     pub statements: IndexVec<StmtId, Statement>,
     /// The buffers of the host.

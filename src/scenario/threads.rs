@@ -1,9 +1,10 @@
 //! What threads do with each other: threads and their ends, signals, barriers, functions in streams, collectives.
 
-use super::check::{Block, Checker, Collective, Signal};
+use super::blocks::Block;
+use super::check::{Checker, Collective, Signal};
 use super::names::{Binding, Kind, Meaning, Row};
 use super::{Action, Chosen, Formula, Instruction, Outcome, Place, Unit, codes};
-use crate::base::{BarrierId, CollectiveId, Diagnostic, HostId, SignalId, Span, StmtId, StreamId};
+use crate::base::{BarrierId, CollectiveId, Diagnostic, HostId, SignalId, Span, StmtId, StreamId, nearest};
 use crate::syntax::ast::{self, Path};
 use crate::trace::{Access, CollectiveSetup, Law, Takes};
 
@@ -252,9 +253,14 @@ impl Checker<'_> {
             let message = format!("nothing waits for `{name}`");
             let mut diagnostic = Diagnostic::error(codes::UNAWAITED_SIGNAL, message, span, "has no effect");
             diagnostic.severity = crate::base::Severity::Warning;
-            self.diagnostics.push(diagnostic.help(format!(
-                "a launch waits for it by `S: K(x) until {name}`, a thread by `await {name}`"
-            )));
+            let is_open = |(signal, _): &(&Signal, _)| signal.awaited && signal.given.is_none();
+            let open = self.signals.iter().zip(&self.names.signals).filter(is_open);
+            self.diagnostics.push(match nearest(name, open.map(|(_, name)| name.as_str())) {
+                Some(meant) => diagnostic.fix(format!("did you mean `{meant}`?"), span, meant),
+                None => diagnostic.help(format!(
+                    "a launch waits for it by `S: K(x) until {name}`, a thread by `await {name}`"
+                )),
+            });
         }
     }
 }

@@ -4,12 +4,12 @@ use super::ast::{Body, Close, Content, File, Item, Settings, Statement};
 use super::line::{self, Outline, Place};
 use super::version::Version;
 use super::{FILE_BYTES_MAX, NESTING_MAX, codes};
-use crate::base::{Diagnostic, Span};
+use crate::base::{Diagnostic, MISTAKES_MAX, Span};
 
-/// Reads a text. The tree has a [`Content::Broken`] for each line with a mistake.
+/// Reads a text. The tree has a [`Content::Broken`] for each line with a mistake, and ends early where they are too many.
 pub fn parse(text: &str) -> (File, Vec<Diagnostic>) {
     if text.len() > FILE_BYTES_MAX {
-        let message = format!("this text has {} bytes, and {FILE_BYTES_MAX} are the most", text.len());
+        let message = format!("this text has more than {FILE_BYTES_MAX} bytes");
         let diagnostic = Diagnostic::error(codes::FILE_TOO_LARGE, message, Span::default(), "");
         return (File::default(), vec![diagnostic.help("use `repeat` for what recurs")]);
     }
@@ -19,6 +19,9 @@ pub fn parse(text: &str) -> (File, Vec<Diagnostic>) {
         let content = line.strip_suffix('\n').unwrap_or(line);
         blocks.line(content.strip_suffix('\r').unwrap_or(content), start as u32);
         start += line.len();
+        if blocks.diagnostics.len() >= MISTAKES_MAX {
+            return (File::default(), blocks.diagnostics);
+        }
     }
     blocks.end()
 }

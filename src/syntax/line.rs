@@ -43,7 +43,7 @@ pub(super) enum Content {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outline {
     /// Where its statement ends, before spaces and the comment.
-    end: usize,
+    pub(super) end: usize,
     /// How deep its parentheses and brackets are nested.
     depth: usize,
     /// Whether it begins with `}`.
@@ -92,6 +92,11 @@ pub(super) fn read(text: &str, start: u32, place: Place, diagnostics: &mut Vec<D
         line.content = Content::Broken(outline);
         return line;
     }
+    let rule = match place {
+        Place::Settings => Rule::setting_line,
+        Place::Variant => Rule::variant_line,
+        Place::Statements | Place::Unknown => Rule::statement_line,
+    };
     let pairs = match place {
         Place::Statements => Grammar::parse(Rule::statement_line, text),
         Place::Settings => Grammar::parse(Rule::setting_line, text),
@@ -102,7 +107,7 @@ pub(super) fn read(text: &str, start: u32, place: Place, diagnostics: &mut Vec<D
     let pairs = match pairs {
         Ok(pairs) => pairs,
         Err(error) => {
-            diagnostics.push(mistakes::explain(text, start, &error, outline));
+            diagnostics.push(mistakes::explain(text, start, rule, &error, outline));
             line.content = Content::Broken(outline);
             return line;
         }

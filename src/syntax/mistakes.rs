@@ -1,52 +1,38 @@
 //! What is wrong with a line that the grammar does not accept: what stands there, what was expected, what was meant.
+//!
+//! A mend is shown where it is the obvious one, and where the grammar accepts the line with it.
 
 use super::codes;
 use super::grammar::{Grammar, Rule};
 use super::line::Outline;
+use super::usage::{OPERATIONS, STATEMENTS, said_here, usage};
 use crate::base::{Diagnostic, Span, nearest};
 use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
+use std::ops::Range;
 
-/// The words that begin a statement, in the order of the language reference.
-const STATEMENTS: [&str; 35] = [
-    "millpond",
-    "scenario",
-    "device",
-    "pool",
-    "stream",
-    "event",
-    "host_buffer",
-    "view",
-    "kernel",
-    "collective",
-    "let",
-    "repeat",
-    "thread",
-    "variant",
-    "async",
-    "sync",
-    "query",
-    "poll",
-    "sleep",
-    "trim",
-    "set",
-    "reset",
-    "create",
-    "destroy",
-    "signal",
-    "await",
-    "join",
-    "barrier",
-    "free",
-    "copy",
-    "memset",
-    "read",
-    "write",
-    "expect",
-    "snapshot",
+/// Words of other languages where this one has another word in the middle of a statement.
+const OTHER_WORDS: &[(&str, &str)] = &[
+    ("by", "via"),
+    ("using", "via"),
+    ("through", "via"),
+    ("out", "write"),
+    ("in", "read"),
+    ("inout", "read_write"),
+    ("rw", "read_write"),
+    ("readwrite", "read_write"),
+    ("of", "from"),
+    ("inf", "max"),
+    ("infinite", "max"),
+    ("unlimited", "max"),
+    ("true", "on"),
+    ("false", "off"),
+    ("duration", "takes"),
+    ("lasts", "takes"),
+    ("raises", "fails"),
+    ("throws", "fails"),
+    ("nonblocking", "non_blocking"),
 ];
-/// The words of operations, which stand behind a stream.
-const OPERATIONS: [&str; 7] = ["alloc", "free", "record", "wait", "copy", "memset", "host"];
 
 /// A part of a line.
 #[derive(Clone, Copy)]
@@ -55,8 +41,30 @@ struct Word<'t> {
     span: Span,
 }
 
-/// The diagnostic for a line that begins at `start` of the text.
-pub(super) fn explain(line: &str, start: u32, error: &Error<Rule>, outline: Outline) -> Diagnostic {
+/// A line that the grammar does not accept.
+struct Refused<'t> {
+    line: &'t str,
+    /// Where it begins in the text.
+    start: u32,
+    /// What it should have been.
+    rule: Rule,
+    /// How far the grammar came.
+    at: usize,
+    expected: &'t [Rule],
+    outline: Outline,
+    /// What stands where the grammar stopped.
+    found: Word<'t>,
+    first: Word<'t>,
+}
+
+/// The diagnostic for a line that begins at `start` of the text and should have been a `rule`.
+pub(super) fn explain(
+    line: &str,
+    start: u32,
+    rule: Rule,
+    error: &Error<Rule>,
+    outline: Outline,
+) -> Diagnostic {
     let at = match error.location {
         InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
     };
@@ -66,68 +74,325 @@ pub(super) fn explain(line: &str, start: u32, error: &Error<Rule>, outline: Outl
     };
     let found = word_at(line, at, start);
     let first = word_at(line, line.len() - line.trim_start().len(), start);
-    let before = word_before(line, at, start);
-    if Grammar::parse(Rule::operation, line.trim_start()).is_ok() {
-        let message = "an operation stands behind a stream";
-        return Diagnostic::error(codes::UNEXPECTED, message, first.span, "expected `STREAM: operation`");
-    }
-    if expected.contains(&Rule::colon) && before.is_some_and(|word| word.span == first.span) {
-        return statement_mistake(line, start, first);
-    }
-    if let Some(word) = before.filter(|_| expected.contains(&Rule::left) && expected.contains(&Rule::equals))
-    {
-        let diagnostic = Diagnostic::error(
-            codes::UNEXPECTED,
-            format!("`{}` is no operation", word.text),
-            word.span,
-            "expected `NAME = alloc ..`, `free`, `record`, `wait`, `copy`, `memset`, `host` or a call such as `fill(x)`",
-        );
-        return meant(diagnostic, word, OPERATIONS);
-    }
-    let message = match found.text {
-        "" => "the line ends too early".to_owned(),
-        text => format!("`{text}` is not expected here"),
-    };
-    let diagnostic =
-        Diagnostic::error(codes::UNEXPECTED, message, found.span, format!("expected {}", list(expected)));
-    let described: Vec<String> = expected.iter().filter_map(|rule| describe(*rule)).collect();
-    let diagnostic = meant(diagnostic, found, described.iter().flat_map(|words| quoted_words(words)));
-    if diagnostic.help.is_some() {
-        return diagnostic;
-    }
-    if expected.contains(&Rule::name) && Grammar::parse(Rule::word, found.text).is_ok() {
-        return diagnostic.note(format!("`{}` is a word of the language and cannot be a name", found.text));
-    }
-    let is_behind = found.span != first.span;
-    if is_behind && (outline.opens || line[..at].trim_end().ends_with('{')) {
-        return diagnostic.note("the body of a block stands on lines of its own");
-    }
-    diagnostic
+    let refused = Refused { line, start, rule, at, expected, outline, found, first };
+    refused
+        .other_notation()
+        .or_else(|| refused.without_stream())
+        .or_else(|| refused.statement())
+        .or_else(|| refused.operation())
+        .unwrap_or_else(|| refused.unexpected())
 }
 
-/// The first word begins no statement, or the colon behind a stream is missing.
-fn statement_mistake(line: &str, start: u32, first: Word<'_>) -> Diagnostic {
-    let rest_at = first.span.range().end - start as usize;
-    let rest = line[rest_at..].trim();
-    let is_operation = Grammar::parse(Rule::operation, rest).is_ok();
-    let suggestion = nearest(first.text, STATEMENTS);
-    if is_operation && suggestion.is_none() && !rest.is_empty() {
-        let after = Span::new(first.span.end, first.span.end);
-        let message = format!("a colon is missing after `{}`", first.text);
-        return Diagnostic::error(codes::UNEXPECTED, message, after, "expected `:`").fix(
-            "an operation is written `STREAM: operation`",
-            after,
-            ":",
-        );
+impl<'t> Refused<'t> {
+    fn span(&self, range: Range<usize>) -> Span {
+        Span::new(self.start + range.start as u32, self.start + range.end as u32)
     }
+
+    /// What stands from there on, without the comment.
+    fn rest(&self) -> &'t str {
+        self.line[self.at..self.outline.end.max(self.at)].trim_end()
+    }
+
+    /// Whether the grammar accepts the line with another text at a place.
+    fn accepts(&self, place: Range<usize>, text: &str) -> bool {
+        let line = [&self.line[..place.start], text, &self.line[place.end..]].concat();
+        Grammar::parse(self.rule, &line).is_ok()
+    }
+
+    /// An error with its mend, if the mend is all that is needed.
+    fn mended(&self, message: &str, place: Range<usize>, text: &str, help: &str) -> Option<Diagnostic> {
+        let span = self.span(place.clone());
+        let diagnostic = || Diagnostic::error(codes::UNEXPECTED, message, span, "");
+        self.accepts(place, text).then(|| diagnostic().fix(help, span, text))
+    }
+
+    /// Signs that other languages use where this one has another sign, or none.
+    fn other_notation(&self) -> Option<Diagnostic> {
+        let Self { line, at, .. } = *self;
+        let rest = &line[at..];
+        let comment = line.find("//").and_then(|slashes| {
+            self.mended("`//` begins no comment", slashes..slashes + 2, "#", "a comment begins with `#`")
+        });
+        let sign = rest.chars().next().unwrap_or(' ');
+        comment
+            .or_else(|| match sign {
+                ';' => {
+                    self.mended("`;` is not expected here", at..at + 1, "", "a statement ends with its line")
+                }
+                '=' if rest.starts_with("==") => {
+                    self.mended("`==` compares", at..at + 2, "=", "a value is given with `=`")
+                }
+                '=' => self.mended("`=` does not compare", at..at + 1, "==", "equality is written `==`"),
+                ':' if rest.starts_with(":=") => {
+                    self.mended("`:=` is not expected here", at..at + 2, "=", "a value is given with `=`")
+                }
+                'µ' | 'μ' => {
+                    let place = at..at + sign.len_utf8();
+                    self.mended(
+                        &format!("`{sign}` is not expected here"),
+                        place,
+                        "u",
+                        "microseconds are written `us`",
+                    )
+                }
+                '(' => self.without_parentheses(),
+                sign if sign.is_ascii_alphabetic() && line[..at].ends_with('.') => self.mended(
+                    "an operation stands behind a colon",
+                    at - 1..at,
+                    ": ",
+                    "it is written `STREAM: operation`",
+                ),
+                sign if sign.is_ascii_alphabetic() => self.unit_apart(),
+                sign if sign.is_ascii() => None,
+                sign => self.odd_sign(sign),
+            })
+            .or_else(|| self.quotes())
+            .or_else(|| self.not_in_front())
+    }
+
+    /// `sync(s)`
+    fn without_parentheses(&self) -> Option<Diagnostic> {
+        let end = self.line.trim_end().strip_suffix(')')?.len();
+        let inside = format!(" {}", self.line[self.at + 1..end].trim());
+        let message = format!("`{}` takes no parentheses", self.first.text);
+        self.mended(&message, self.at..end + 1, &inside, "a blank is enough")
+    }
+
+    /// `5 us`
+    fn unit_apart(&self) -> Option<Diagnostic> {
+        let number = self.line[..self.at].trim_end().len();
+        let unit = super::tree::unit(self.found.text).filter(|_| number < self.at)?;
+        word_before(self.line, self.at, self.start)
+            .filter(|word| word.text.starts_with(|c: char| c.is_ascii_digit()))?;
+        let place = number..self.at + self.found.text.len();
+        self.mended("a unit stands right behind its number", place, unit, "remove the blank")
+    }
+
+    /// A sign that the language does not have, and may not even be seen.
+    fn odd_sign(&self, sign: char) -> Option<Diagnostic> {
+        let place = self.at..self.at + sign.len_utf8();
+        let is_blank =
+            sign.is_whitespace() || matches!(sign, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
+        if !is_blank {
+            return None;
+        }
+        let message =
+            format!("U+{:04X}, which looks like a blank or like nothing, is not expected here", sign as u32);
+        let plain: String =
+            self.line[self.at..].chars().map(|other| if other == sign { ' ' } else { other }).collect();
+        let span = self.span(place);
+        let diagnostic = Diagnostic::error(codes::UNEXPECTED, message, span, "");
+        Some(match self.accepts(self.at..self.line.len(), &plain) {
+            true => diagnostic.fix("write a plain blank", span, " "),
+            false => diagnostic.help("write a plain blank, or none"),
+        })
+    }
+
+    /// A title in other quotes, or in none.
+    fn quotes(&self) -> Option<Diagnostic> {
+        if !self.expected.contains(&Rule::quoted) {
+            return None;
+        }
+        let text = self.rest();
+        let bare = text.trim_matches(|sign| "\"'`“”„‟‘’«»".contains(sign));
+        let message = "a title stands in quotes";
+        self.mended(message, self.at..self.at + text.len(), &format!("\"{bare}\""), "write it so")
+    }
+
+    /// `expect not y reuses x`
+    fn not_in_front(&self) -> Option<Diagnostic> {
+        let not = self.line[..self.at].trim_end().strip_suffix("not")?.len();
+        let place = not..self.at + self.found.text.len();
+        self.mended("`not` stands behind the buffer", place, &format!("{} not", self.found.text), "move it")
+    }
+
+    /// An operation at the beginning of a line.
+    fn without_stream(&self) -> Option<Diagnostic> {
+        let Self { line, first, .. } = *self;
+        let is_operation = Grammar::parse(Rule::operation, line.trim_start()).is_ok();
+        let begins_one = OPERATIONS.iter().any(|(word, _)| *word == first.text);
+        if !is_operation && !begins_one {
+            return None;
+        }
+        let foreign = said_here(first.text).filter(|_| !begins_one);
+        let message = match foreign {
+            Some(_) => format!("`{}` is no operation", first.text),
+            None => "an operation stands behind a stream".to_owned(),
+        };
+        let diagnostic =
+            Diagnostic::error(codes::UNEXPECTED, message, first.span, "expected `STREAM: operation`");
+        Some(match foreign.or_else(|| usage(first.text).filter(|_| begins_one)) {
+            Some(usage) => diagnostic.help(format!("write `{usage}`")),
+            None => diagnostic.help(format!("write `STREAM: {}`", line[..self.outline.end].trim())),
+        })
+    }
+
+    /// The first word begins no statement, or the colon behind a stream is missing.
+    fn statement(&self) -> Option<Diagnostic> {
+        let Self { line, start, first, .. } = *self;
+        let before = word_before(line, self.at, start)?;
+        if !self.expected.contains(&Rule::colon) || before.span != first.span {
+            return None;
+        }
+        let rest = line[first.span.range().end - start as usize..].trim();
+        let words = STATEMENTS.iter().map(|(word, _)| *word);
+        let suggestion = nearest(first.text, words.clone());
+        let is_operation = !rest.is_empty() && Grammar::parse(Rule::operation, rest).is_ok();
+        if is_operation && suggestion.is_none() && said_here(first.text).is_none() {
+            let after = Span::new(first.span.end, first.span.end);
+            let message = format!("a colon is missing after `{}`", first.text);
+            let help = "an operation is written `STREAM: operation`";
+            return Some(
+                Diagnostic::error(codes::UNEXPECTED, message, after, "expected `:`").fix(help, after, ":"),
+            );
+        }
+        let diagnostic = Diagnostic::error(
+            codes::UNKNOWN_STATEMENT,
+            format!("unknown statement `{}`", first.text),
+            first.span,
+            "expected a statement or `STREAM: operation`",
+        );
+        Some(match (said_here(first.text), suggestion) {
+            (Some(usage), _) => diagnostic.help(format!("write `{usage}`")),
+            (None, Some(_)) => meant(diagnostic, first, words),
+            (None, None) => {
+                let words: Vec<String> = words.map(|word| format!("`{word}`")).collect();
+                diagnostic.note(format!("a statement begins with one of {}", words.join(", ")))
+            }
+        })
+    }
+
+    /// The word behind a stream is no operation.
+    fn operation(&self) -> Option<Diagnostic> {
+        if !(self.expected.contains(&Rule::left) && self.expected.contains(&Rule::equals)) {
+            return self.foreign_call();
+        }
+        let word = word_before(self.line, self.at, self.start)?;
+        let end = word.span.range().end - self.start as usize;
+        let place = end..self.at + self.rest().len();
+        let known = OPERATIONS.iter().map(|(word, _)| *word);
+        let diagnostic = no_operation(word);
+        if said_here(word.text).is_some() || nearest(word.text, known).is_some() {
+            return Some(diagnostic);
+        }
+        let mends = [
+            (format!("({})", self.rest()), "a launch has parentheses around its buffers"),
+            (
+                self.rest().split_once(">>>").map_or("", |(_, call)| call).to_owned(),
+                "a launch has no sizes here",
+            ),
+        ];
+        let mend = mends.into_iter().find(|(text, _)| !text.is_empty() && self.accepts(place.clone(), text));
+        Some(match mend {
+            Some((text, help)) => diagnostic.fix(help, self.span(place), text),
+            None => diagnostic,
+        })
+    }
+
+    /// A call such as `cudaFreeAsync(x, 0)` looks like a launch until something in it is no buffer.
+    fn foreign_call(&self) -> Option<Diagnostic> {
+        let behind = self.line[..self.at].find(':')? + 1;
+        let at = behind + self.line[behind..].len() - self.line[behind..].trim_start().len();
+        let word = word_at(self.line, at, self.start);
+        said_here(word.text).map(|_| no_operation(word))
+    }
+
+    fn unexpected(&self) -> Diagnostic {
+        let Self { found, expected, .. } = *self;
+        let message = match found.text {
+            "" => "the line ends too early".to_owned(),
+            text => format!("`{text}` is not expected here"),
+        };
+        let diagnostic =
+            Diagnostic::error(codes::UNEXPECTED, message, found.span, format!("expected {}", list(expected)));
+        let described: Vec<String> = expected.iter().filter_map(|rule| describe(*rule)).collect();
+        let words: Vec<&str> = described.iter().flat_map(|words| quoted_words(words)).collect();
+        let other = OTHER_WORDS.iter().find(|(other, here)| *other == found.text && words.contains(here));
+        if let Some((_, here)) = other {
+            return diagnostic.fix(format!("here that is `{here}`"), found.span, *here);
+        }
+        let diagnostic = meant(diagnostic, found, words);
+        if diagnostic.help.is_some() {
+            return diagnostic;
+        }
+        let is_word = Grammar::parse(Rule::word, found.text).is_ok();
+        let diagnostic = if expected.contains(&Rule::name) && is_word {
+            diagnostic.note(format!("`{}` is a word of the language and cannot be a name", found.text))
+        } else if found.text.chars().any(|sign| sign.is_alphanumeric() && !sign.is_ascii()) {
+            diagnostic.note("names have the letters a to z and A to Z, digits and `_`")
+        } else if self.found.span != self.first.span
+            && (self.outline.opens || self.line[..self.at].trim_end().ends_with('{'))
+        {
+            return diagnostic.note("the body of a block stands on lines of its own");
+        } else {
+            diagnostic
+        };
+        if let Some((help, place, text)) = self.obvious() {
+            return diagnostic.fix(help, self.span(place), text);
+        }
+        match usage(self.first.text).or_else(|| self.usage_of_operation()) {
+            Some(usage) => diagnostic.help(format!("such a line is written `{usage}`")),
+            None => diagnostic,
+        }
+    }
+
+    /// The one word or sign with which the grammar accepts the line: put in, put in the place of another, or taken out.
+    fn obvious(&self) -> Option<(String, Range<usize>, String)> {
+        let fixed = |rule: &Rule| {
+            let text = describe(*rule)?;
+            let inner = text.strip_prefix('`')?.strip_suffix('`')?;
+            (rule.is_fixed() && !inner.contains('`')).then(|| inner.to_owned())
+        };
+        let found = self.at..self.at + self.found.text.len();
+        let ends = self.line[..self.at].trim_end().len();
+        let mut ways = Vec::new();
+        for text in self.expected.iter().filter_map(fixed) {
+            let is_sign = !text.starts_with(|sign: char| sign.is_ascii_alphabetic());
+            let (place, padded) = match (self.found.text, is_sign) {
+                ("", false) => (ends..ends, format!(" {text}")),
+                ("", true) if text == "{" => (ends..ends, format!(" {text}")),
+                ("", true) => (ends..ends, text.clone()),
+                (_, true) if "),]:".contains(&text) => (ends..ends, text.clone()),
+                _ => (self.at..self.at, format!("{text} ")),
+            };
+            if self.accepts(place.clone(), &padded) {
+                ways.push((format!("put `{text}` here"), place, padded));
+            }
+            let are_words = !is_sign && self.found.text.bytes().all(is_letter);
+            if !found.is_empty() && are_words && self.accepts(found.clone(), &text) {
+                ways.push((format!("write `{text}` instead"), found.clone(), text));
+            }
+        }
+        // A word, or the sign of a value, has been written for a reason.
+        let may_go = !found.is_empty()
+            && !self.found.text.starts_with(|c: char| c.is_alphanumeric() || "+-*/%".contains(c));
+        if may_go && self.accepts(found.clone(), "") {
+            ways.push(("remove it".to_owned(), found, String::new()));
+        }
+        if ways.len() == 1 { ways.pop() } else { None }
+    }
+
+    /// How the operation behind a stream is written.
+    fn usage_of_operation(&self) -> Option<&'static str> {
+        let words =
+            || self.line[..self.outline.end].split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_');
+        let operation = OPERATIONS.iter().find(|(known, _)| words().any(|word| word == *known));
+        operation.map(|(_, usage)| *usage)
+    }
+}
+
+fn no_operation(word: Word<'_>) -> Diagnostic {
+    let known = OPERATIONS.iter().map(|(word, _)| *word);
     let diagnostic = Diagnostic::error(
-        codes::UNKNOWN_STATEMENT,
-        format!("unknown statement `{}`", first.text),
-        first.span,
-        "expected a statement or `STREAM: operation`",
+        codes::UNEXPECTED,
+        format!("`{}` is no operation", word.text),
+        word.span,
+        "expected `NAME = alloc ..`, `free`, `record`, `wait`, `copy`, `memset`, `host` or a call such as `fill(x)`",
     );
-    let words = STATEMENTS.map(|word| format!("`{word}`"));
-    meant(diagnostic.note(format!("a statement begins with one of {}", words.join(", "))), first, STATEMENTS)
+    match said_here(word.text) {
+        Some(usage) => diagnostic.help(format!("write `{usage}`")),
+        None => meant(diagnostic, word, known),
+    }
 }
 
 fn meant<'w>(diagnostic: Diagnostic, word: Word<'_>, words: impl IntoIterator<Item = &'w str>) -> Diagnostic {
@@ -177,10 +442,13 @@ fn list(expected: &[Rule]) -> String {
     if words.is_empty() {
         words = expected.iter().filter_map(|rule| describe(*rule)).collect();
     }
+    let mut words: Vec<&str> = words.iter().flat_map(|words| words.split(", ")).collect();
     words.dedup();
+    // What is said in words stands last, so that it is not taken for an example.
+    words.sort_by_key(|words| !words.starts_with('`'));
     match words.as_slice() {
         [] => "something else".to_owned(),
-        [one] => one.clone(),
+        [one] => (*one).to_owned(),
         [others @ .., last] => format!("{} or {last}", others.join(", ")),
     }
 }
@@ -197,7 +465,7 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::setting => "a setting such as `memory = 80GiB`",
         Rule::list => "a list such as `[follow_event, internal]`",
         Rule::parameter => "a parameter such as `x: read`",
-        Rule::access => "`read`, `write` or `read_write`",
+        Rule::access => "`read`, `write`, `read_write`",
         Rule::stream_kind => "`non_blocking`, `blocking`",
         Rule::law | Rule::uniform => "a duration such as `10us` or `5us..20us`",
         Rule::expression | Rule::number | Rule::constant | Rule::parentheses => "a value",

@@ -12,6 +12,7 @@ mod print;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod usage;
 mod version;
 
 pub use blocks::parse;

@@ -35,15 +35,15 @@ fn mistakes_say_what_was_expected() {
         ("kernel k(x) takes 1us", "1 unexpected: `)` is not expected here; expected `:`"),
         (
             "expect y ruses x",
-            "1 unexpected: `ruses` is not expected here; expected `reuses`, `at`, `waits for free`, a comparison such as `==`, `starts`, `ends` or `via`",
+            "1 unexpected: `ruses` is not expected here; expected `reuses`, `at`, `waits for free`, `starts`, `ends`, `via` or a comparison such as `==`",
         ),
         (
             "repeat i in 0..3 { sync a }",
             "1 unexpected: `sync` is not expected here; expected the end of the line",
         ),
-        ("sync é", "1 unexpected: `é` is not expected here; expected a name or `device`"),
+        ("sync é", "1 unexpected: `é` is not expected here; expected `device` or a name"),
         ("let n = 1.5.2", "1 unexpected: `.` is not expected here; expected the end of the line"),
-        ("scenario \"half", "1 unexpected: `\"` is not expected here; expected a text in quotes"),
+        ("scenario \"half", "1 unexpected: a title stands in quotes; "),
         (
             "a: x = alloc 1KB",
             "1 bad_number: `1KB` cannot be read as a number; expected a whole number, a size or a duration",

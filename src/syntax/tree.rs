@@ -483,6 +483,9 @@ impl Tree<'_> {
                 let fixed = format!("{number}{unit}");
                 diagnostic.fix(format!("did you mean `{fixed}`?"), span, fixed)
             }
+            (ParseUnitError::Malformed, None) if text.starts_with("0x") => {
+                diagnostic.help("numbers are written in tens")
+            }
             (ParseUnitError::Malformed, None) => {
                 diagnostic.help("sizes are in B, KiB, MiB, GiB, TiB, and durations in ns, us, ms, s")
             }
@@ -497,21 +500,30 @@ fn stream_kind(node: &Node<'_>) -> StreamKind {
 }
 
 /// The number and the unit that a wrong unit was meant to be.
-fn meant_unit(text: &str) -> Option<(&str, &'static str)> {
-    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic() || c == '_')?);
-    let meant = match unit.to_ascii_lowercase().as_str() {
+fn meant_unit(text: &str) -> Option<(String, &'static str)> {
+    let (number, name) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic() || c == '_')?);
+    // In other languages `_` stands between digits.
+    let letters = name.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(name.len());
+    let (digits, name) = name.split_at(letters);
+    let is_grouped = digits.is_empty() || !digits.ends_with('_');
+    let unit = if name.is_empty() { Some("") } else { unit(name) };
+    Some((format!("{number}{}", digits.replace('_', "")), unit.filter(|_| is_grouped)?))
+}
+
+/// The unit that a word means, as this language spells it.
+pub(super) fn unit(word: &str) -> Option<&'static str> {
+    Some(match word.to_ascii_lowercase().as_str() {
         "b" | "byte" | "bytes" => "B",
         "k" | "kb" | "kib" | "ki" => "KiB",
-        "m" | "mb" | "mib" | "mi" => "MiB",
-        "g" | "gb" | "gib" | "gi" => "GiB",
+        "m" | "mb" | "mib" | "mi" | "megabytes" => "MiB",
+        "g" | "gb" | "gib" | "gi" | "gigabytes" => "GiB",
         "t" | "tb" | "tib" | "ti" => "TiB",
-        "ns" | "nsec" => "ns",
-        "us" | "usec" => "us",
-        "ms" | "msec" => "ms",
-        "s" | "sec" => "s",
+        "ns" | "nsec" | "nanos" | "nanoseconds" => "ns",
+        "us" | "usec" | "micros" | "microseconds" => "us",
+        "ms" | "msec" | "millis" | "milliseconds" => "ms",
+        "s" | "sec" | "seconds" => "s",
         _ => return None,
-    };
-    Some((number, meant))
+    })
 }
 
 fn access(word: &str) -> Access {

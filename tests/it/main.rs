@@ -2,6 +2,8 @@
 
 #[cfg(feature = "cli")]
 mod cli;
+#[cfg(feature = "cli")]
+mod colours;
 mod expectations;
 #[cfg(feature = "cli")]
 mod fmt;
@@ -18,6 +20,14 @@ mod naive;
 mod order;
 #[cfg(feature = "cli")]
 mod readme;
+#[cfg(feature = "cli")]
+mod soup;
+#[cfg(feature = "cli")]
+mod soup_check;
+#[cfg(feature = "cli")]
+mod soup_files;
+#[cfg(feature = "cli")]
+mod soup_texts;
 #[cfg(feature = "cli")]
 mod sweep;
 mod threads;

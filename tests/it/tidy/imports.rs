@@ -50,6 +50,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("smallvec", &["trace", "model", "scenario", "engine"]),
     ("similar", &["cli"]),
     ("terminal_size", &["cli"]),
+    ("unicode_width", &["cli"]),
 ];
 
 pub(super) const RULES: &[Rule] = &[

@@ -16,6 +16,7 @@ const TOP_LEVEL: &[&str] = &[
     "README.md",
     "crates",
     "docs",
+    "fuzz",
     "grammar",
     "profiles",
     "scenarios",

@@ -1,0 +1,129 @@
+//! How statements are written, for who wrote something else: the usual forms, and words of other notations.
+//!
+//! To it all of these are words. What they do is decided elsewhere.
+
+/// The words that begin a statement, in the order of the language reference, each with a line that has it.
+pub(super) const STATEMENTS: &[(&str, &str)] = &[
+    ("millpond", "millpond 1"),
+    ("scenario", "scenario \"TITLE\""),
+    ("device", "device NAME { memory = 80GiB }"),
+    ("pool", "pool NAME on DEVICE { release_threshold = max }"),
+    ("stream", "stream NAME, NAME[4]"),
+    ("event", "event NAME, NAME[4]"),
+    ("host_buffer", "host_buffer NAME 1MiB pinned"),
+    ("view", "view NAME = BUFFER[0..4KiB]"),
+    ("kernel", "kernel NAME(x: read, y: write) takes 10us"),
+    ("collective", "collective NAME of 2 takes 50us"),
+    ("let", "let NAME = VALUE"),
+    ("repeat", "repeat i in 0..10 {"),
+    ("thread", "thread NAME {"),
+    ("variant", "variant NAME {"),
+    ("async", "async NAME = host_write BUFFER"),
+    ("sync", "sync STREAM"),
+    ("query", "query STREAM"),
+    ("poll", "poll STREAM until done"),
+    ("sleep", "sleep 1ms"),
+    ("trim", "trim POOL to SIZE"),
+    ("set", "set POOL.ATTRIBUTE = VALUE"),
+    ("reset", "reset POOL.used_high"),
+    ("create", "create stream NAME"),
+    ("destroy", "destroy NAME"),
+    ("signal", "signal NAME"),
+    ("await", "await SIGNAL"),
+    ("join", "join THREAD"),
+    ("barrier", "barrier NAME of 2"),
+    ("free", "free NAME"),
+    ("copy", "copy TARGET from SOURCE"),
+    ("memset", "memset BUFFER"),
+    ("read", "read BUFFER"),
+    ("write", "write BUFFER"),
+    ("expect", "expect POOL.used == 64MiB"),
+    ("snapshot", "snapshot \"NAME\""),
+];
+
+/// The words of operations, which stand behind a stream, each with a line that has it.
+pub(super) const OPERATIONS: &[(&str, &str)] = &[
+    ("alloc", "STREAM: NAME = alloc SIZE"),
+    ("free", "STREAM: free NAME"),
+    ("record", "STREAM: record EVENT"),
+    ("wait", "STREAM: wait EVENT"),
+    ("copy", "STREAM: copy TARGET from SOURCE"),
+    ("memset", "STREAM: memset BUFFER"),
+    ("host", "STREAM: host await SIGNAL"),
+];
+
+const LAUNCH: &str = "STREAM: KERNEL(BUFFER)";
+
+/// Words that people bring along, in small letters, without `_` and without `cuda` before them. Behind them stands the word
+/// of this language that means it, or a line with it.
+const FOREIGN: &[(&[&str], &str)] = &[
+    (&["mallocasync", "mallocfrompoolasync", "allocasync", "allocate", "new", "buffer"], "alloc"),
+    (&["freeasync", "dealloc", "deallocate", "delete", "drop"], "free"),
+    (&["malloc", "mallocmanaged"], "NAME = malloc SIZE"),
+    (&["memcpyasync", "memcpy"], "copy"),
+    (&["memsetasync"], "memset"),
+    (&["mallochost", "hostalloc"], "host_buffer"),
+    (&["launchhostfunc"], "host"),
+    (&["eventrecord", "recordevent"], "record"),
+    (&["streamwaitevent", "waitevent", "eventwait", "streamwait"], "wait"),
+    (&["streamsynchronize", "streamsync", "syncstream", "synchronize", "synchronise"], "sync"),
+    (&["eventsynchronize", "eventsync", "syncevent"], "sync EVENT"),
+    (&["devicesynchronize", "devicesync", "syncdevice"], "sync device"),
+    (&["streamquery", "eventquery", "querystream", "queryevent"], "query"),
+    (&["mempooltrimto", "trimto", "trimpool", "pooltrim"], "trim"),
+    (&["mempoolsetattribute", "setattribute", "poolset"], "set"),
+    (&["mempoolcreate", "createpool", "mempool"], "pool"),
+    (&["streamcreate", "streamcreatewithflags", "createstream", "queue"], "stream"),
+    (&["eventcreate", "eventcreatewithflags", "createevent"], "event"),
+    (&["streamdestroy", "eventdestroy", "mempooldestroy"], "destroy"),
+    (&["gpu"], "device"),
+    (&["for", "foreach", "loop", "while", "times"], "repeat"),
+    (&["assert", "asserteq", "check", "require", "ensure", "verify"], "expect"),
+    (&["var", "const", "int", "auto", "val", "define"], "let"),
+    (&["delay", "pause", "usleep"], "sleep"),
+    (&["title", "name", "test"], "scenario"),
+    (&["print", "dump", "stats"], "snapshot"),
+    (&["launch", "launchkernel", "run", "call", "global"], LAUNCH),
+];
+
+/// A line with a word of the language that begins a statement or an operation.
+pub(super) fn usage(word: &str) -> Option<&'static str> {
+    let known = OPERATIONS.iter().chain(STATEMENTS).find(|(known, _)| *known == word);
+    known.map(|(_, usage)| *usage)
+}
+
+/// How this language says what a word of another notation says.
+pub(super) fn said_here(word: &str) -> Option<&'static str> {
+    let plain = word.to_ascii_lowercase().replace('_', "");
+    let plain = plain.strip_prefix("cuda").unwrap_or(&plain);
+    let (_, here) = FOREIGN.iter().find(|(words, _)| words.contains(&plain))?;
+    usage(here).or(Some(here))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::grammar::{Grammar, Rule};
+    use super::*;
+    use pest::Parser;
+
+    #[test]
+    fn what_is_shown_can_be_read() {
+        for line in STATEMENTS.iter().chain(OPERATIONS).map(|(_, line)| *line).chain([LAUNCH]) {
+            assert!(Grammar::parse(Rule::statement_line, line).is_ok(), "{line}");
+        }
+    }
+
+    #[test]
+    fn words_of_other_notations_lead_to_words_of_this_one() {
+        for (words, here) in FOREIGN {
+            let line = usage(here).unwrap_or(here);
+            assert!(Grammar::parse(Rule::statement_line, line).is_ok(), "{line}");
+            for word in *words {
+                assert!(usage(word).is_none(), "`{word}` is a word of the language");
+            }
+        }
+        assert_eq!(said_here("cudaMallocAsync"), Some("STREAM: NAME = alloc SIZE"));
+        assert_eq!(said_here("stream_sync"), Some("sync STREAM"));
+        assert_eq!(said_here("fill"), None);
+    }
+}
