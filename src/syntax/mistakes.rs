@@ -320,7 +320,7 @@ impl<'t> Refused<'t> {
             diagnostic.note(format!("`{}` is a word of the language and cannot be a name", found.text))
         } else if found.text.chars().any(|sign| sign.is_alphanumeric() && !sign.is_ascii()) {
             diagnostic.note("names have the letters a to z and A to Z, digits and `_`")
-        } else if self.found.span != self.first.span
+        } else if !self.line[..self.at].trim().is_empty()
             && (self.outline.opens || self.line[..self.at].trim_end().ends_with('{'))
         {
             return diagnostic.note("the body of a block stands on lines of its own");

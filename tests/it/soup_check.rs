@@ -7,7 +7,7 @@ use millpond::report::{Notation, Options};
 use millpond::scenario::Program;
 use millpond::syntax::format;
 use serde_json::Value;
-use std::path::Path;
+use std::path::PathBuf;
 use unicode_width::UnicodeWidthStr;
 
 /// Longer runs are checked and not made, so that no text takes long.
@@ -36,32 +36,36 @@ pub(crate) enum Came {
 /// Where something does not hold. A scenario that fails is no fault.
 pub(crate) fn examine(text: &str) -> Came {
     let scenario = scenario(text);
-    let (program, diagnostics) = millpond::load(text, &Profile::default());
-    assert_eq!(program.is_some(), scenario.load().is_ok(), "a text is valid if it has no errors");
+    let (programs, diagnostics) = millpond::load_all(text, &Profile::default());
+    assert_eq!(!programs.is_empty(), scenario.load().is_ok(), "a text is valid if it has no errors");
     told_well(&scenario, &diagnostics);
     let Ok(formatted) = format(text) else {
-        assert!(program.is_none(), "what can be run has a form");
+        assert!(programs.is_empty(), "what can be run has a form");
         return Came::Rejected;
     };
     assert_eq!(format(&formatted).as_ref(), Ok(&formatted), "formatting twice changes nothing");
     let formatted = self::scenario(&formatted);
-    let (same, again) = millpond::load(&formatted.text, &Profile::default());
+    let (same, again) = millpond::load_all(&formatted.text, &Profile::default());
     let codes = |found: &[Diagnostic]| found.iter().map(|found| found.code).collect::<Vec<_>>();
     assert_eq!(codes(&diagnostics), codes(&again), "the usual form has the same mistakes");
-    let Some((program, same)) = program.zip(same) else { return Came::Formatted };
-    if program.length > STATEMENTS_MAX {
+    assert_eq!(programs.len(), same.len(), "the usual form has the same variants");
+    if programs.is_empty() {
+        return Came::Formatted;
+    }
+    if programs.iter().any(|program| program.length > STATEMENTS_MAX) {
         return Came::Valid;
     }
-    let report = scenario.run(&program, &SETTINGS).expect("standard input has no snapshots").report;
-    assert!(!report.is_empty(), "a run has a report");
-    assert_eq!(events(&scenario, &program), events(&formatted, &same), "the usual form runs differently");
+    for (program, same) in programs.iter().zip(&same) {
+        let report = scenario.run(program, &SETTINGS).expect("standard input has no snapshots").report;
+        assert!(!report.is_empty(), "a run has a report");
+        assert_eq!(events(&scenario, program), events(&formatted, same), "the usual form runs differently");
+    }
     Came::Run
 }
 
 /// A text as if it came from standard input.
 fn scenario(text: &str) -> Scenario {
-    let path = Path::new("-");
-    Scenario::of_text(path.to_owned(), text.to_owned())
+    Scenario::of_text(PathBuf::from("-"), text.to_owned())
 }
 
 /// Mistakes lie inside of the text, each has a place of its own, and all fit the page.
