@@ -157,7 +157,8 @@ fn a_new_scenario_runs_and_holds() {
     assert!(out(&written).contains("millpond run my_first.scn"), "{}", out(&written));
     let text = fs::read_to_string(folder.0.join("my_first.scn")).expect("it was written");
     assert!(text.contains("\nscenario \"my first\" "), "{text}");
-    let commented = text.lines().filter(|line| line.split_once('#').is_some_and(|(code, _)| !code.is_empty()));
+    let commented =
+        text.lines().filter(|line| line.split_once('#').is_some_and(|(code, _)| !code.is_empty()));
     assert_eq!(commented.count(), 15, "{text}");
     let seeds: [&[&str]; 2] = [&["run", "my_first.scn"], &["run", "my_first.scn", "--seed", "7"]];
     for arguments in seeds.into_iter().chain([&["fmt", "--check", "my_first.scn"] as &[&str]]) {

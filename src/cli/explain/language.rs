@@ -89,7 +89,11 @@ It waits for all blocking streams, and they wait for it.",
         "How long a kernel, a copy or a function takes: always `10us`, or drawn by the seed.
 `5us..20us` and `10us +- 20%` are alike in their range, `normal(10us, 2us)` has a mean and a deviation.",
     ),
-    word("collective", DECLARATIONS, "Declares an operation of several streams that starts in all of them together."),
+    word(
+        "collective",
+        DECLARATIONS,
+        "Declares an operation of several streams that starts in all of them together.",
+    ),
     word("let", DECLARATIONS, "Names a value; a figure of a pool in it is read there."),
     word("repeat", DECLARATIONS, "A loop; its last bound is left out, as in `0..10`, which is 0 to 9."),
     word(
@@ -152,8 +156,12 @@ It proves to the allocator what is complete, and a pool gives back what it holds
     word("await", CALLS, "The thread waits until a signal is given, or for what `async` began."),
     word("join", CALLS, "The thread waits until another one has ended."),
     word("barrier", CALLS, "The thread waits until so many threads have come."),
-    word("snapshot", CALLS, "Records all pools, to be compared with what was accepted.
-`millpond test --bless FILE` accepts it."),
+    word(
+        "snapshot",
+        CALLS,
+        "Records all pools, to be compared with what was accepted.
+`millpond test --bless FILE` accepts it.",
+    ),
     form(
         "fails",
         "STREAM: NAME = alloc SIZE fails out_of_memory",
@@ -180,10 +188,19 @@ Where the block allocates the missing buffer, the lines behind it go on with tha
         LIFE,
         "Says that the new thing gets the handle of one that was destroyed.",
     ),
-    word("destroy", LIFE, "Destroys a stream, an event or a pool; what was asked of it before still happens."),
+    word(
+        "destroy",
+        LIFE,
+        "Destroys a stream, an event or a pool; what was asked of it before still happens.",
+    ),
     word("view", PARTS, "Gives a part of a buffer a name of its own."),
     word("host_buffer", COPIES, "Declares memory of the host, pinned or pageable."),
-    form("pinned", "host_buffer NAME 64MiB pinned", COPIES, "Memory of the host that devices reach, cudaMallocHost."),
+    form(
+        "pinned",
+        "host_buffer NAME 64MiB pinned",
+        COPIES,
+        "Memory of the host that devices reach, cudaMallocHost.",
+    ),
     form(
         "pageable",
         "host_buffer NAME 64MiB pageable",
@@ -197,7 +214,11 @@ Where the block allocates the missing buffer, the lines behind it go on with tha
     form("malloc", "NAME = malloc 4KiB", OUTSIDE, "Allocates outside of pools, cudaMalloc."),
     form("managed", "NAME = malloc 4KiB managed", OUTSIDE, "Allocates memory that host and devices reach."),
     word("thread", THREADS, "Starts a host thread, which does what stands in the block."),
-    word("async", THREADS, "A thread that writes or reads memory of the host meanwhile; `await` waits for it."),
+    word(
+        "async",
+        THREADS,
+        "A thread that writes or reads memory of the host meanwhile; `await` waits for it.",
+    ),
     word(
         "expect",
         EXPECTATIONS,

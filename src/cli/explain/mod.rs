@@ -57,9 +57,16 @@ fn about(name: &str) -> Option<String> {
     let of_report = WORDS.iter().find(|word| word.word == name).map(described);
     match (of_language, of_report) {
         (Some(language), Some(report)) => Some(format!("{language}\n{report}")),
-        (None, None) => syntax::said_here(name).map(|usage| format!("{name} is said here:\n  {usage}\n")),
+        (None, None) => syntax::said_here(name).map(|usage| said_here(name, usage)),
         (language, report) => language.or(report),
     }
+}
+
+/// How the language says a word of another notation, and what the word for that means.
+fn said_here(name: &str, usage: &str) -> String {
+    let entry = ENTRIES.iter().find(|entry| usages(entry).contains(&usage));
+    let meaning = entry.map(|entry| format!("\n{}", in_language(entry)));
+    format!("{name} is said here:\n  {usage}\n{}", meaning.unwrap_or_default())
 }
 
 /// The lines that have a word of the language.
@@ -262,10 +269,14 @@ mod tests {
             assert!(ENTRIES.iter().any(|entry| entry.word == word), "{word}");
         }
         for entry in ENTRIES {
-            let sections = REFERENCE.matches(&format!("\n## {}\n", entry.section));
-            assert_eq!(sections.count(), 1, "{}: {}", entry.word, entry.section);
+            let section = format!("\n## {}\n", entry.section);
+            assert_eq!(REFERENCE.matches(&section).count(), 1, "{}: {section}", entry.word);
             assert!(!usages(entry).is_empty(), "{}", entry.word);
-            assert!(entry.word == "label" || example(entry).is_some(), "the reference shows `{}`", entry.word);
+            assert!(
+                entry.word == "label" || example(entry).is_some(),
+                "the reference shows `{}`",
+                entry.word
+            );
             for usage in usages(entry).into_iter().filter(|_| entry.section != "Variants") {
                 let block = if usage.ends_with('{') { "\n}" } else { "" };
                 assert_eq!(syntax::parse(&format!("{usage}{block}\n")).1, [], "{usage}");
@@ -275,11 +286,15 @@ mod tests {
 
     #[test]
     fn words_of_cuda_lead_to_words_of_the_language() {
-        assert_eq!(
-            about("cudaStreamWaitEvent").as_deref(),
-            Some("cudaStreamWaitEvent is said here:\n  STREAM: wait EVENT\n")
+        let wait = about("cudaStreamWaitEvent").unwrap_or_default();
+        assert!(
+            wait.starts_with("cudaStreamWaitEvent is said here:\n  STREAM: wait EVENT\n\nwait: a word"),
+            "{wait}"
         );
-        assert!(about("free").is_some_and(|text| text.contains("STREAM: free NAME") && text.contains("gpu0.free")));
+        assert!(
+            about("free")
+                .is_some_and(|text| text.contains("STREAM: free NAME") && text.contains("gpu0.free"))
+        );
     }
 
     #[test]
