@@ -33,7 +33,7 @@ pub use tested::{Remark, TestSettings, Tested, test as test_scenario};
 
 /// Simulates CUDA's stream-ordered memory allocator: scenarios in, verdicts out. No GPU needed.
 #[derive(Debug, Parser)]
-#[command(name = "millpond", version = VERSION, after_help = HELP, max_term_width = 100)]
+#[command(name = "millpond", version = VERSION, after_help = HELP, max_term_width = 80)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
