@@ -13,8 +13,8 @@ use std::path::PathBuf;
 Edges are labelled by what orders two operations: stream order, event, legacy
 stream, allocator (a wait that it inserted). A dashed edge, reuse, goes from a
 free to the allocation that takes its memory. Order that goes through the host,
-by a `sync` or a signal, has no edge, and neither have the parts of a collective,
-which start together. Of a long run, the graph has the first 500 operations.
+by a `sync` or a signal, has no edge, nor have the parts of a collective, which
+start together. Of a long run, the graph has the first 500 operations.
 
 Examples:
   millpond graph scenarios/guide/follow_event.scn
