@@ -22,4 +22,4 @@ pub use index_vec::{Idx, IndexVec, index_vec};
 pub use nearest::nearest;
 pub use random::{Draws, stable_hash};
 pub use span::{LineIndex, Span};
-pub use units::{Bytes, Nanos, ParseUnitError};
+pub use units::{Bytes, Nanos, ParseUnitError, grouped};

@@ -2,7 +2,7 @@
 //! advance.
 
 use super::{Chooser, Machine, Progress, Seeded, Timeline};
-use crate::base::{HostId, IndexVec, Nanos, StmtId};
+use crate::base::{HostId, IndexVec, Nanos, StmtId, grouped};
 use crate::model::Allocator;
 use crate::model::cuda::Cuda;
 use crate::scenario::{Cursor, Program, Step};
@@ -35,21 +35,32 @@ pub enum Stop {
     },
 }
 
-/// The most operations that may be in flight at once: a run has to end before memory does.
-pub const IN_FLIGHT_MAX: usize = 10_000_000;
-/// The most counters that may be kept for past operations, one a stream for each that waits for another stream.
-const COUNTERS_MAX: usize = 500_000_000;
+/// How much a run may keep: it has to end before memory does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most operations that may be in flight at once.
+    pub in_flight: usize,
+    /// The most counters that may be kept for past operations, one a stream for each that waits for another stream.
+    pub counters: usize,
+}
+
+impl Default for Limits {
+    /// One to two GiB.
+    fn default() -> Self {
+        Self { in_flight: 10_000_000, counters: 500_000_000 }
+    }
+}
 
 /// Runs a program on the `cuda` model in virtual time. The same program and seed give the same events.
 pub fn run<S: Sink>(program: &Program, seed: u64, sink: S) -> Ending {
     let setup = &program.setup;
     let timeline = Timeline::new(setup.streams.len());
     let chooser = Seeded::new(program, seed);
-    run_on(program, &mut Machine::new(setup, Cuda::new(setup), timeline, chooser, sink))
+    run_on(program, &mut Machine::new(setup, Cuda::new(setup), timeline, chooser, sink), Limits::default())
 }
 
 /// Runs a program on a machine that has made no call yet.
-pub fn run_on<A, P, C, S>(program: &Program, machine: &mut Machine<A, P, C, S>) -> Ending
+pub fn run_on<A, P, C, S>(program: &Program, machine: &mut Machine<A, P, C, S>, limits: Limits) -> Ending
 where
     A: Allocator,
     P: Progress,
@@ -59,7 +70,7 @@ where
     let main = HostId::new(0);
     let held = (0..program.setup.hosts).map(|_| None).collect();
     let cursor = Cursor::new(program);
-    let mut run = Run { program, machine, cursor, alive: vec![main], held, ties: Vec::new() };
+    let mut run = Run { program, machine, cursor, alive: vec![main], held, limits, ties: Vec::new() };
     let stop = loop {
         match run.turn() {
             Ok(true) => {}
@@ -83,6 +94,7 @@ struct Run<'r, A, P, C, S> {
     alive: Vec<HostId>,
     /// The calls that block.
     held: IndexVec<HostId, Option<(StmtId, Call)>>,
+    limits: Limits,
     /// Of the threads, the ones that could call next.
     ties: Vec<HostId>,
 }
@@ -113,9 +125,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
     /// Stops a run that would fill memory.
     fn limits(&self, stmt: StmtId) -> Result<(), Stop> {
         let order = self.machine.order();
-        let what = match (order.in_flight() > IN_FLIGHT_MAX, order.counters() > COUNTERS_MAX) {
+        let Limits { in_flight, counters } = self.limits;
+        let what = match (order.in_flight() > in_flight, order.counters() > counters) {
             (false, false) => return Ok(()),
-            (true, _) => "more than 10,000,000 operations are in flight".to_owned(),
+            (true, _) => format!("more than {} operations are in flight", grouped(in_flight as u64)),
             (false, true) => "too many operations that wait for others are in flight".to_owned(),
         };
         Err(Stop::Broken { stmt, reason: format!("{what}; a `sync` in between lets go of them") })

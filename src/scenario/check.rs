@@ -8,14 +8,13 @@ use super::moments::Launches;
 use super::names::{Binding, Kind, Meaning, Missing, NameTable, declaration};
 use super::places::{HostName, advice};
 use super::threads::Within;
-use super::value::grouped;
 use super::{
     Chosen, Expect, HostBuffer, Instruction, Names, Outcome, Program, Register, SnapshotLine, Statement,
     codes, lifetimes,
 };
 use crate::base::{
     BufferId, Code, DeviceId, Diagnostic, ExpectId, HostBufferId, HostId, IndexVec, LineIndex, MISTAKES_MAX,
-    PoolId, SnapshotId, Span, StmtId, StreamId, index_vec, nearest,
+    PoolId, SnapshotId, Span, StmtId, StreamId, grouped, index_vec, nearest,
 };
 use crate::profile::Profile;
 use crate::syntax::ast::{self, Content, Item, Segment};

@@ -294,7 +294,7 @@ impl Checker<'_> {
             return None;
         }
         if count > most.saturating_sub(before) {
-            let most = super::value::grouped(most);
+            let most = crate::base::grouped(most);
             let message = format!("`{}` brings their number above {most}", declared.name.text);
             self.error(codes::TOO_MANY_NAMES, message, expression.span, &format!("{most} are the most"));
             return None;

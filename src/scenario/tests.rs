@@ -410,3 +410,14 @@ fn the_language_reference_is_true() {
         assert!(text.contains(&format!("`{code}`")), "the reference does not list {code}");
     }
 }
+
+/// What keeps a counter for each stream is counted together.
+#[test]
+fn counters_of_streams_are_limited() {
+    let devices: String = (0..65).map(|nth| format!("device g{nth}\n")).collect();
+    assert_eq!(check(&devices), ["65 too_many_names: `g64` brings the number of devices above 64"]);
+    assert_eq!(check("stream s[4096]\nevent e[16000]\n"), Vec::<String>::new());
+    let too_many = "2 too_many_names: there are too many events, pools and streams together";
+    assert_eq!(check("stream s[4096]\nevent e[17000]\n"), [too_many]);
+    assert_eq!(check("event e[1000000]\nstream s[68]\nsync s[0]\n"), [too_many]);
+}

@@ -121,13 +121,6 @@ pub(super) fn unit_name(unit: Unit) -> &'static str {
     }
 }
 
-/// A number as people read it: `1,000,000`.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let place = |at: usize| if at > 0 && (digits.len() - at).is_multiple_of(3) { "," } else { "" };
-    digits.char_indices().map(|(at, digit)| format!("{}{digit}", place(at))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

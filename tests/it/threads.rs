@@ -5,10 +5,11 @@
 
 use crate::budget;
 use millpond::base::{Draws, StmtId};
-use millpond::engine::{self, Stop};
+use millpond::engine::{self, Limits, Stop};
+use millpond::model::cuda::Cuda;
 use millpond::profile::Profile;
 use millpond::scenario::Program;
-use millpond::trace::{Detail, Event, Kind, Sink, Ticket, Waiter};
+use millpond::trace::{Detail, Event, Kind, Nothing, Sink, Ticket, Waiter};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -436,5 +437,34 @@ fn a_deadlock_names_who_waits() {
         let ending = engine::run(&program, 0, &mut told);
         assert_eq!(told.said, said, "{text}");
         assert!(matches!(ending.stop, Some(Stop::Deadlock { .. })));
+    }
+}
+
+/// A run that would fill memory is stopped at the line that goes too far, with what to do about it.
+#[test]
+fn a_run_that_keeps_too_much_stops() {
+    let ahead = "stream s\nrepeat i in 0..1000 {\n  s: x = alloc 1KiB\n  s: free x\n}\n";
+    let waiting = "stream s, t\nevent e\nkernel k() takes 1us\ns: k() until go\nrepeat i in 0..1000 {\n  s: record e\n  t: wait e\n}\nsignal go\n";
+    for (text, limits, line, said) in [
+        (
+            waiting,
+            Limits { in_flight: 100, ..Limits::default() },
+            6,
+            "more than 100 operations are in flight",
+        ),
+        (waiting, Limits { counters: 100, ..Limits::default() }, 7, "too many operations that wait"),
+        (ahead, Limits { in_flight: 1_999, ..Limits::default() }, 4, "more than 1,999 operations"),
+    ] {
+        let (program, _) = millpond::load(text, &Profile::default());
+        let program = program.expect("a valid text");
+        let setup = &program.setup;
+        let timeline = engine::Timeline::new(setup.streams.len());
+        let chooser = engine::Seeded::new(&program, 0);
+        let mut machine = engine::Machine::new(setup, Cuda::new(setup), timeline, chooser, Nothing);
+        let Some(Stop::Broken { stmt, reason }) = engine::run_on(&program, &mut machine, limits).stop else {
+            panic!("it goes on");
+        };
+        assert!(reason.contains(said) && reason.contains("`sync`"), "{reason}");
+        assert_eq!(program.statements[stmt].line, line);
     }
 }
