@@ -25,6 +25,7 @@ each. NAME is
   gpu0.default_pool.release_threshold            and its three policies
   gpu0.memory                                    a size
   NAME                                           the value of a `let NAME`
+  profile                                        `default`, or files as for --profile
 Expectations that do not hold with other values are counted in the column
 `fails` and do not change the exit status of such a table; an unexpected error
 and a deadlock do. Snapshots are not compared.
@@ -46,6 +47,9 @@ pub(super) struct Run {
     /// Runs with other values and prints a row for each; may be given several times
     #[arg(long, value_name = "NAME=V,V,..")]
     set: Vec<String>,
+    /// The device and driver, as a file like profiles/default.ron
+    #[arg(long, value_name = "FILE", default_value = "default", hide_default_value = true)]
+    profile: PathBuf,
     /// The folder of accepted snapshots [default: `snapshots` beside `scenarios`]
     #[arg(long, value_name = "DIR")]
     snapshots: Option<PathBuf>,
@@ -69,6 +73,7 @@ pub(super) enum Format {
 impl Run {
     pub(super) fn run(&self) -> Result<Status, Complaint> {
         let scenario = Scenario::read(&self.file)?.with_snapshots_in(self.snapshots.as_deref());
+        let scenario = scenario.with_profile(&self.profile)?;
         let colour = outside::colour(&io::stderr());
         let (programs, warnings) = match scenario.load_all() {
             Ok(loaded) => loaded,

@@ -23,6 +23,8 @@ pub struct Scenario {
     pub place: Place,
     /// The folder of snapshots, where it is not the usual one.
     snapshots: Option<PathBuf>,
+    /// The file of a profile, where it is not the embedded one.
+    profile: Option<(String, Profile)>,
 }
 
 /// What a run depends on, beside the scenario.
@@ -75,13 +77,13 @@ impl Scenario {
     /// A file that is missing, a folder, not UTF-8, or unreadable.
     pub fn read(path: &Path) -> Result<Self, Complaint> {
         let text = outside::read(path)?;
-        Ok(Self { path: path.to_owned(), text, place: Place::of(path), snapshots: None })
+        Ok(Self { path: path.to_owned(), text, place: Place::of(path), snapshots: None, profile: None })
     }
 
     /// A scenario that is in no file; `path` is what it is called.
     pub fn of_text(path: PathBuf, text: String) -> Self {
         let place = Place::of(&path);
-        Self { path, text, place, snapshots: None }
+        Self { path, text, place, snapshots: None, profile: None }
     }
 
     /// The same, with its snapshot in another folder.
@@ -90,6 +92,21 @@ impl Scenario {
         let Some(folder) = folder else { return self };
         let place = self.place.with_snapshots_in(folder);
         Self { place, snapshots: Some(folder.to_owned()), ..self }
+    }
+
+    /// The same, on the device and driver of a profile: a file, or `default` for the embedded one.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, or is no profile.
+    pub fn with_profile(self, path: &Path) -> Result<Self, Complaint> {
+        if path.as_os_str() == "default" {
+            return Ok(Self { profile: None, ..self });
+        }
+        let name = path.display().to_string();
+        let profile = Profile::read(&outside::read(path)?)
+            .map_err(|error| Complaint::wrong(format!("{name} is no profile: {error}")))?;
+        Ok(Self { profile: Some((name, profile)), ..self })
     }
 
     /// The same file with another text.
@@ -120,7 +137,9 @@ impl Scenario {
     ///
     /// The mistakes.
     pub fn load_all(&self) -> Result<(Vec<Program>, Vec<Diagnostic>), Vec<Diagnostic>> {
-        match crate::load_all(&self.text, &Profile::default()) {
+        let embedded = Profile::default();
+        let profile = self.profile.as_ref().map_or(&embedded, |(_, profile)| profile);
+        match crate::load_all(&self.text, profile) {
             (programs, diagnostics) if programs.is_empty() => Err(diagnostics),
             loaded => Ok(loaded),
         }
@@ -178,7 +197,8 @@ impl Scenario {
 
     pub(super) fn origin(&self, seed: u64) -> Origin {
         let path = self.shown();
-        Origin { path, model: "cuda".to_owned(), profile: "default".to_owned(), seed }
+        let profile = self.profile.as_ref().map_or("default", |(name, _)| name).to_owned();
+        Origin { path, model: "cuda".to_owned(), profile, seed }
     }
 
     /// Runs, with a report for people.

@@ -70,7 +70,8 @@ impl Values {
         scenario: &Scenario,
         choice: &Choice,
         variant: Option<&str>,
-    ) -> Option<(Scenario, Program)> {
+    ) -> Result<Option<(Scenario, Program)>, Complaint> {
+        let mut scenario = scenario.clone();
         let mut text = scenario.text.clone();
         let mut written: Vec<(usize, Span)> = Vec::new();
         for (nth, assignment) in self.assignments.iter().enumerate() {
@@ -81,9 +82,15 @@ impl Values {
                     written.extend(place.map(|span| (nth, span)));
                     text = edit::apply(&text, &edits);
                 }
+                Err(_) if assignment.name() == "profile" => {
+                    match scenario.with_profile(assignment.value(choice[nth]).as_ref()) {
+                        Ok(other) => scenario = other,
+                        Err(complaint) => return Err(complaint),
+                    }
+                }
                 Err(diagnostic) => {
                     show(&assignment.text, &diagnostic);
-                    return None;
+                    return Ok(None);
                 }
             }
         }
@@ -91,12 +98,12 @@ impl Values {
         match changed.load_all() {
             // The names of variants do not depend on values.
             Ok((programs, _)) => {
-                let program = programs.into_iter().find(|program| program.variant.as_deref() == variant)?;
-                Some((changed, program))
+                let program = programs.into_iter().find(|program| program.variant.as_deref() == variant);
+                Ok(program.map(|program| (changed, program)))
             }
             Err(diagnostics) => {
                 self.explain(&changed, choice, &written, &diagnostics);
-                None
+                Ok(None)
             }
         }
     }
@@ -158,7 +165,7 @@ pub(super) fn run(
     let mut title = String::new();
     let mut rows: Vec<SweepRow> = Vec::new();
     for choice in values.choices() {
-        let Some((changed, program)) = values.scenario(scenario, &choice, sweeping.variant) else {
+        let Some((changed, program)) = values.scenario(scenario, &choice, sweeping.variant)? else {
             return Ok(Status::Wrong);
         };
         let mut tally = Tally::new(&program);

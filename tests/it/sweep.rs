@@ -88,3 +88,30 @@ fn mistakes_have_their_place_and_leave_nothing_written() {
         assert!(said.contains(words), "{said}");
     }
 }
+
+/// A profile says what no text says; beside others it is a value like any.
+#[test]
+fn profiles_are_values_too() {
+    let embedded = include_str!("../../profiles/default.ron");
+    let folder = Folder::new("profiles");
+    folder.file("small.ron", embedded.replace("growth: \"32MiB\"", "growth: \"4MiB\""));
+    folder.file("wrong.ron", embedded.replace("growth: \"32MiB\"", "growth: \"4\""));
+    folder.file("one.scn", "pool p\nstream s\ns: x = alloc 1MiB from p\nexpect p.reserved == 32MiB\n");
+    let run = |arguments: &[&str]| {
+        let output = folder.millpond(&[&["run", "one.scn"], arguments].concat());
+        (status(&output), out(&output), err(&output))
+    };
+    let (holds, table, _) = run(&["--set", "profile=default,small.ron", "--format", "csv"]);
+    assert_eq!(holds, 0);
+    let reserved: Vec<&str> =
+        table.lines().skip(1).map(|row| row.split(',').nth(1).expect("a cell")).collect();
+    assert_eq!(reserved, ["33554432", "4194304"]);
+    let (fails, report, _) = run(&["--profile", "small.ron"]);
+    assert!(fails == 1 && report.contains("cuda, small.ron, seed 0") && report.contains("4 MiB"), "{report}");
+    for arguments in [["--profile", "wrong.ron"], ["--set", "profile=wrong.ron"]] {
+        let (wrong, _, said) = run(&arguments);
+        assert!(wrong == 2 && said.contains("wrong.ron is no profile: rules.growth"), "{said}");
+    }
+    let (wrong, _, said) = run(&["--profile", "missing.ron"]);
+    assert!(wrong == 2 && said.contains("missing.ron"), "{said}");
+}

@@ -449,7 +449,7 @@ fn a_run_that_keeps_too_much_stops() {
         (
             waiting,
             Limits { in_flight: 100, ..Limits::default() },
-            6,
+            7,
             "more than 100 operations are in flight",
         ),
         (waiting, Limits { counters: 100, ..Limits::default() }, 7, "too many operations that wait"),
