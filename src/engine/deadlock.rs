@@ -82,11 +82,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     }
 
     /// Parts that could start wait for the others: for those that could not, and for those that nobody has submitted.
-    fn collective_edges(
-        &self,
-        edges: &mut Vec<(Waiter, Waiter)>,
-        brings: &dyn Fn(HostId, Waiter) -> bool,
-    ) {
+    fn collective_edges(&self, edges: &mut Vec<(Waiter, Waiter)>, brings: &dyn Fn(HostId, Waiter) -> bool) {
         for (parts, submitted, lacks) in self.collectives.waiting() {
             for other in submitted.iter().filter(|other| !parts.contains(other)) {
                 edges.extend(parts.iter().map(|part| (Waiter::Operation(*part), Waiter::Operation(*other))));
@@ -132,7 +128,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Awaited::End(other) => edges.push((Waiter::Host(id), Waiter::Host(other))),
                 Awaited::Barrier(barrier) => {
                     edges.push((Waiter::Host(id), Waiter::Barrier(barrier)));
-                    let is_here = |other: &Blocked| matches!(other.awaited, Awaited::Barrier(it) if it == barrier);
+                    let is_here =
+                        |other: &Blocked| matches!(other.awaited, Awaited::Barrier(it) if it == barrier);
                     let others = self.blocked().filter(|(_, other)| !is_here(other));
                     let others = others.filter(|(other, _)| brings(*other, Waiter::Barrier(barrier)));
                     edges.extend(others.map(|(other, _)| (Waiter::Barrier(barrier), Waiter::Host(other))));
