@@ -273,6 +273,7 @@ impl<'t> Checker<'t> {
 
     fn finish(mut self) -> (Option<Program>, Vec<Diagnostic>) {
         self.unawaited_signals();
+        self.values_of_threads();
         let bases = self.place_buffers();
         let mut conditional = Vec::new();
         if self.executed <= RUN_STATEMENTS_MAX && !self.has_enough_mistakes() {

@@ -194,10 +194,10 @@ impl Cursor {
                 Instruction::Spawn { .. } => depth += 1,
                 Instruction::Exit { .. } if depth == 0 => break,
                 Instruction::Exit { .. } => depth -= 1,
-                Instruction::Again { register, to: turns, start } if *start < from => {
-                    if thread.registers[register.0 as usize] + 1 < i128::from(*turns) {
-                        from = *start;
-                    }
+                Instruction::Again { register, to: turns, start }
+                    if *start < from && thread.registers[register.0 as usize] + 1 < i128::from(*turns) =>
+                {
+                    from = *start;
                 }
                 _ => {}
             }

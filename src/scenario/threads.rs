@@ -3,6 +3,7 @@
 use super::blocks::Block;
 use super::check::{Checker, Collective, Signal};
 use super::names::{Binding, Kind, Meaning, Row};
+use super::value::grouped;
 use super::{Action, Chosen, Formula, Instruction, Operator, Outcome, Place, Register, Unit, codes};
 use crate::base::{BarrierId, CollectiveId, Diagnostic, HostId, SignalId, Span, StmtId, StreamId, nearest};
 use crate::syntax::ast::{self, Path};
@@ -16,6 +17,9 @@ const THREADS_MAX: u64 = 1_024;
 /// How many signals there may be, and how many collectives. Each keeps a counter a stream.
 const SIGNALS_MAX: usize = 16_384;
 const COLLECTIVES_MAX: usize = 4_096;
+
+/// How many values all threads together may know: each has its own of every `let` that the run reads.
+const VALUES_MAX: u64 = 1 << 26;
 
 /// The thread whose body is being read.
 #[derive(Clone)]
@@ -306,6 +310,22 @@ impl Checker<'_> {
             Meaning::Signal(signal) => Some(signal),
             _ => None,
         }
+    }
+
+    pub(super) fn values_of_threads(&mut self) {
+        let (threads, values) = (self.setup.hosts as u64, u64::from(self.registers));
+        if threads.saturating_mul(values) <= VALUES_MAX {
+            return;
+        }
+        let spawn = self.code.iter().find_map(|instruction| match instruction {
+            Instruction::Spawn { stmt, .. } => Some(*stmt),
+            _ => None,
+        });
+        let Some(span) = spawn.map(|stmt| self.statements[stmt].span) else { return };
+        let message = format!("{threads} threads that each know {values} values are too many");
+        let diagnostic = Diagnostic::error(codes::TOO_MANY_NAMES, message, span, "the first of them");
+        let most = grouped(VALUES_MAX);
+        self.tell(diagnostic.note(format!("threads times values read by `let` and `expect` may be {most}")));
     }
 
     pub(super) fn unawaited_signals(&mut self) {
