@@ -20,14 +20,13 @@ use scenario::Program;
 use std::collections::BTreeSet;
 
 /// Reads a scenario. There is a program if no diagnostic is an error; all diagnostics of a text come at once, in its order.
-/// A text with [`MISTAKES_MAX`] mistakes is not read to its end.
 pub fn load(text: &str, profile: &Profile) -> (Option<Program>, Vec<Diagnostic>) {
     let (programs, diagnostics) = load_all(text, profile);
     (programs.into_iter().next(), diagnostics)
 }
 
 /// Reads a scenario with its variants: the program as it stands comes first. There are programs if no diagnostic, of any of
-/// them, is an error.
+/// them, is an error. A text with [`MISTAKES_MAX`] mistakes is not read to its end.
 pub fn load_all(text: &str, profile: &Profile) -> (Vec<Program>, Vec<Diagnostic>) {
     let (file, mut diagnostics) = syntax::parse(text);
     if diagnostics.len() >= MISTAKES_MAX {
@@ -43,6 +42,9 @@ pub fn load_all(text: &str, profile: &Profile) -> (Vec<Program>, Vec<Diagnostic>
         |diagnostic: &Diagnostic| (diagnostic.code, diagnostic.primary.span, diagnostic.message.clone());
     let mut told: BTreeSet<_> = diagnostics.iter().map(key).collect();
     for variant in variants.iter() {
+        if diagnostics.len() >= MISTAKES_MAX {
+            break;
+        }
         let (twin, of_changes) = variants.twin(variant);
         diagnostics.extend(of_changes);
         let (program, found) = scenario::check(&twin.file, text, profile);

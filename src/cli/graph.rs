@@ -13,11 +13,13 @@ use std::path::PathBuf;
 Edges are labelled by what orders two operations: stream order, event, legacy
 stream, allocator (a wait that it inserted). A dashed edge, reuse, goes from a
 free to the allocation that takes its memory. Order that goes through the host,
-by a `sync`, has no edge. Of a long run, the graph has the first 500 operations.
+by a `sync` or a signal, has no edge, nor have the parts of a collective, which
+start together. Of a long run, the graph has the first 500 operations.
 
 Examples:
   millpond graph scenarios/guide/follow_event.scn
   millpond graph scenarios/guide/follow_event.scn | dot -Tsvg > graph.svg
+  millpond graph scenarios/reuse/follow_event/twins.scn --variant off
 
 Exit status: 0 printed, whatever the scenario expects; 2 the input is wrong or
 cannot be read")]
@@ -27,19 +29,23 @@ pub(super) struct Operations {
     /// Draws the durations of kernels
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    /// The graph of a variant rather than that of the scenario as it stands
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
 }
 
 impl Operations {
     pub(super) fn run(&self) -> Result<Status, Complaint> {
         let scenario = Scenario::read(&self.file)?;
-        let program = match scenario.load() {
-            Ok((program, _)) => program,
+        let programs = match scenario.load_all() {
+            Ok((programs, _)) => programs,
             Err(diagnostics) => {
                 let colour = outside::colour(&io::stderr());
                 outside::print_error(&scenario.rendered(&diagnostics, colour));
                 return Ok(Status::Wrong);
             }
         };
+        let program = scenario.chosen(programs, self.variant.as_deref())?;
         let mut graph = Graph::new(&program, scenario.origin(self.seed));
         crate::engine::run(&program, self.seed, &mut graph);
         outside::print(&graph.finish())?;

@@ -33,7 +33,7 @@ pub use tested::{Remark, TestSettings, Tested, test as test_scenario};
 
 /// Simulates CUDA's stream-ordered memory allocator: scenarios in, verdicts out. No GPU needed.
 #[derive(Debug, Parser)]
-#[command(name = "millpond", version = VERSION, after_help = HELP, max_term_width = 100)]
+#[command(name = "millpond", version = VERSION, after_help = HELP, max_term_width = 80)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -70,11 +70,13 @@ Exit status:
 const GREETING: &str = "\
 Millpond simulates CUDA's stream-ordered memory allocator. No GPU needed.
 
-Write a first scenario, and run it:
+Write a first scenario of a few lines, and change it as you like:
   millpond new first.scn
+
+See what each allocation got and why, and whether what you expect holds:
   millpond run first.scn
 
-Ask what a word of the report means:
+Ask what a word means, of a report, of the language or of CUDA:
   millpond explain same_stream
 
 All commands: millpond --help

@@ -19,28 +19,25 @@ pub(super) struct New {
 }
 
 /// What is written, with the title at its place.
-const TEMPLATE: &str = r#"# A buffer is filled on one stream, read and freed on another. One line is one call of the host.
-millpond 1
-scenario "TITLE"
+const TEMPLATE: &str = r#"# One line is one call of the host, in the order of the program.
+scenario "TITLE"  # what reports call it
 
-pool scratch on gpu0 { release_threshold = max }
-stream producer, consumer
-event filled
-kernel fill(out: write) takes 10us
+pool scratch on gpu0                   # a pool of its own, with CUDA's settings
+stream producer, consumer              # two streams; their work runs side by side
+event filled                           # orders one after the other
+kernel fill(out: write) takes 10us     # what a kernel touches, and how long it runs
 kernel sum(src: read) takes 5us..20us  # the seed draws it: millpond run FILE --seed 7
 
-producer: x = alloc 64MiB from scratch
-producer: fill(x)
-producer: record filled
-consumer: wait filled  # sum(x) starts when fill(x) has ended
-consumer: sum(x)
-consumer: free x
+producer: x = alloc 64MiB from scratch  # cudaMallocFromPoolAsync
+producer: fill(x)                       # a launch
+producer: record filled                 # cudaEventRecord
+consumer: wait filled                   # cudaStreamWaitEvent: what follows starts after fill(x)
+consumer: sum(x)                        # still uses x, when the next line is called
+consumer: free x                        # cudaFreeAsync, in the order of the stream
 consumer: y = alloc 32MiB from scratch  # which memory does it get?
-consumer: free y
-sync device
 
-expect y reuses x via same_stream
-expect scratch.reserved_high == 64MiB  # and not 96MiB
+expect y reuses x via same_stream  # that of x: its stream orders the free before
+expect scratch.reserved == 64MiB   # so the pool has grown once, and not to 96MiB
 "#;
 
 impl New {

@@ -132,7 +132,8 @@ impl Run {
             outside::print_error(&format!("{}: {failure}\n", self.file.display()));
         }
         if outcome.compared.fails() {
-            outside::print_error(&format!("accept it with: {}\n", scenario.accept()));
+            let first = if outcome.verdict.holds() { "" } else { "once the rest holds, " };
+            outside::print_error(&format!("{first}accept it with: {}\n", scenario.accept()));
         }
     }
 }

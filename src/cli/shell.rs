@@ -23,19 +23,32 @@ impl Completions {
     }
 }
 
-/// Prints the manual page
+/// Prints the manual page, of millpond or of one of its commands
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  millpond man > millpond.1")]
-pub(super) struct Manual {}
+  millpond man > millpond.1
+  millpond man run > millpond-run.1")]
+pub(super) struct Manual {
+    /// A command, such as run; without it, the page of millpond itself
+    command: Option<String>,
+}
 
 impl Manual {
     pub(super) fn run(&self, command: Command) -> Result<Status, Complaint> {
+        let page = self.page(command)?;
         let mut bytes = Vec::new();
-        let rendered = clap_mangen::Man::new(command).render(&mut bytes);
+        let rendered = clap_mangen::Man::new(page).render(&mut bytes);
         rendered.map_err(|error| Complaint::wrong(format!("cannot write: {error}")))?;
         printed(&bytes)
+    }
+
+    fn page(&self, mut millpond: Command) -> Result<Command, Complaint> {
+        let Some(name) = &self.command else { return Ok(millpond) };
+        // Gives the page of `run` the name `millpond-run`, by which the page of the whole refers to it.
+        millpond.build();
+        let found = millpond.find_subcommand(name).cloned();
+        found.ok_or_else(|| Complaint::wrong(format!("there is no command `{name}`: see millpond --help")))
     }
 }
 

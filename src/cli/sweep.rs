@@ -175,7 +175,7 @@ pub(super) fn run(
     let sweep = Sweep { title, origin: scenario.origin(sweeping.settings.seed), names, rows };
     let mut output = Output::open(output)?;
     let written = match format {
-        Format::Text => output.write_all(sweep.text().as_bytes()),
+        Format::Text => output.write_all(sweep.text(sweeping.settings.options.width).as_bytes()),
         Format::Json => sweep.write(Notation::Json, &mut output).map(drop),
         Format::Ron => sweep.write(Notation::Ron, &mut output).map(drop),
         Format::Csv => sweep.write_csv(&mut output).map(drop),

@@ -19,7 +19,7 @@ is said about it.
 
 Examples:
   millpond test
-  millpond test scenarios/guide scenarios/sync/deadlock.scn
+  millpond test scenarios/guide scenarios/sync/query.scn
   millpond test --filter follow_event --filter internal
   millpond test --bless scenarios/guide
   millpond test --junit target/scenarios.xml
@@ -218,6 +218,7 @@ fn no_such_path(path: &Path) -> Complaint {
     let named = all.iter().filter(|file| file.display().to_string().contains(&word)).count();
     let missing = format!("cannot read {word}: no such file or directory");
     Complaint::wrong(match named {
+        0 if word == "scenarios" => format!("{missing}; name files or folders: millpond test PATH"),
         0 => missing,
         count => format!(
             "{missing}; {} below scenarios with that in the path: millpond test --filter {}",

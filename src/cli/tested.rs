@@ -222,6 +222,7 @@ fn describe(scenario: &Scenario, compared: &Compared, bless: bool, tested: &mut 
     let file = outside::shown(&scenario.place.file);
     let accept = match bless {
         true => "not accepted, since the scenario fails".to_owned(),
+        false if !tested.passed() => format!("once the rest holds, accept it with: {}", scenario.accept()),
         false => format!("accept it with: {}", scenario.accept()),
     };
     tested.unaccepted = compared.fails();

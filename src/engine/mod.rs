@@ -15,5 +15,5 @@ mod timeline;
 
 pub use choice::{Chooser, Seeded};
 pub use machine::Machine;
-pub use run::{Ending, Stop, run, run_on};
+pub use run::{Ending, IN_FLIGHT_MAX, Stop, run, run_on};
 pub use timeline::{Progress, Timeline};

@@ -36,6 +36,11 @@ pub enum Stop {
     },
 }
 
+/// The most operations that may be in flight at once: a run has to end before memory does.
+pub const IN_FLIGHT_MAX: usize = 10_000_000;
+/// The most counters that may be kept for past operations, one a stream for each that waits for another stream.
+const COUNTERS_MAX: usize = 500_000_000;
+
 /// Runs a program on the `cuda` model in virtual time. The same program and seed give the same events.
 pub fn run<S: Sink>(program: &Program, seed: u64, sink: S) -> Ending {
     let setup = &program.setup;
@@ -93,7 +98,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
         };
         match step {
             Step::Call(stmt, call) => match self.machine.call(host, stmt, &call) {
-                Poll::Ready(result) => self.answered(host, stmt, &call, &result),
+                Poll::Ready(result) => {
+                    self.answered(host, stmt, &call, &result);
+                    self.limits(stmt)?;
+                }
                 Poll::Pending => self.held[host] = Some((stmt, call)),
             },
             Step::Skipped(stmt, buffer) => self.tell(host, stmt, Kind::Skipped(buffer)),
@@ -101,6 +109,17 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
             Step::Done => self.alive.retain(|other| *other != host),
         }
         Ok(true)
+    }
+
+    /// Stops a run that would fill memory.
+    fn limits(&self, stmt: StmtId) -> Result<(), Stop> {
+        let order = self.machine.order();
+        let what = match (order.in_flight() > IN_FLIGHT_MAX, order.counters() > COUNTERS_MAX) {
+            (false, false) => return Ok(()),
+            (true, _) => "more than 10,000,000 operations are in flight".to_owned(),
+            (false, true) => "too many operations that wait for others are in flight".to_owned(),
+        };
+        Err(Stop::Broken { stmt, reason: format!("{what}; a `sync` in between lets go of them") })
     }
 
     /// The thread whose turn it is: the earliest one that can go on, chosen among equals. Devices get on as far as that.

@@ -67,6 +67,11 @@ impl History {
         }
     }
 
+    /// How many counters are kept.
+    pub(super) fn counters(&self) -> usize {
+        self.kept * self.lanes.len()
+    }
+
     pub(super) fn wants_sweep(&self) -> bool {
         self.kept > self.sweep_at
     }

@@ -377,6 +377,11 @@ impl Order {
         &self.view
     }
 
+    /// How many counters are kept for past operations.
+    pub fn counters(&self) -> usize {
+        self.history.counters()
+    }
+
     /// Whether the clocks kept for past operations have doubled since they were swept.
     pub fn wants_sweep(&self) -> bool {
         self.history.wants_sweep()

@@ -91,6 +91,7 @@ pub(super) struct Checker<'t> {
     pub(super) signals: Vec<Signal>,
     pub(super) resources: Resources,
     pub(super) collectives: Vec<Collective>,
+    pub(super) has_too_many_counters: bool,
     /// The blocks around, from the outermost.
     pub(super) blocks: Vec<Around>,
     /// The threads around, from the outermost.
@@ -153,6 +154,7 @@ impl<'t> Checker<'t> {
             signals: Vec::new(),
             resources: Resources::default(),
             collectives: Vec::new(),
+            has_too_many_counters: false,
             blocks: Vec::new(),
             within: Vec::new(),
             turns: 1,
@@ -213,6 +215,7 @@ impl<'t> Checker<'t> {
             ast::Statement::Expect(expect) => self.expect(span, expect),
             ast::Statement::Snapshot(name) => self.snapshot(span, name.as_ref()),
         }
+        self.count_counters(span);
     }
 
     fn is_misplaced(&mut self, span: Span, statement: &ast::Statement) -> bool {

@@ -8,11 +8,17 @@ use super::value::Value;
 use super::{Chosen, Instruction, Outcome, Unit, codes};
 use crate::base::{Bytes, DeviceId, Diagnostic, EventId, HostId, KernelId, Nanos, Span, StreamId};
 use crate::syntax::ast::{self, Setting, SettingValue, Settings};
-use crate::trace::{Access, Attributes, DeviceSetup, Law, PoolSetup, Reuse, StreamKind, StreamSetup};
+use crate::trace::{Access, Attributes, DeviceSetup, Law, PoolSetup, Reuse, Setup, StreamKind, StreamSetup};
 use std::collections::BTreeMap;
 
 /// How many streams there may be. Progress is told by one counter a stream.
 pub(super) const STREAMS_MAX: u64 = 4_096;
+/// How many devices there may be.
+const DEVICES_MAX: usize = 64;
+/// How many counters there may be: events, signals, threads, devices and pools keep one or more for each stream.
+const COUNTERS_MAX: u64 = 1 << 26;
+/// What a pool keeps for a stream, in counters.
+const COUNTERS_OF_A_POOL: usize = 64;
 
 impl Checker<'_> {
     /// Without a line about a device, there is one.
@@ -50,6 +56,10 @@ impl Checker<'_> {
         if self.table.get(&device.name.text).is_some() {
             self.bind(&device.name, Kind::Device, None);
             return;
+        }
+        if self.setup.devices.len() == DEVICES_MAX {
+            let message = format!("`{}` brings the number of devices above {DEVICES_MAX}", device.name.text);
+            self.error(codes::TOO_MANY_NAMES, message, device.name.span, "");
         }
         let id = self.new_device(&device.name.text, memory.unwrap_or(self.profile.memory));
         self.bind(&device.name, Kind::Device, Some(Meaning::Device(id)));
@@ -208,6 +218,23 @@ impl Checker<'_> {
                 Meaning::Stream(Row { base, count })
             });
             self.bind(&declared.name, Kind::Stream, meaning);
+        }
+    }
+
+    /// Tells it when there are too many things that know where each stream is, for all their counters to be kept.
+    pub(super) fn count_counters(&mut self, last: Span) {
+        let Setup { devices, pools, streams, hosts, collectives, .. } = &self.setup;
+        let rows =
+            self.names.events.len() + self.names.signals.len() + collectives.len() + hosts + devices.len();
+        let rows = (rows + COUNTERS_OF_A_POOL * pools.len()) as u64;
+        let counters = rows.saturating_mul(streams.len() as u64);
+        if counters > COUNTERS_MAX && !self.has_too_many_counters {
+            self.has_too_many_counters = true;
+            let (events, pools, streams) = (self.names.events.len(), pools.len(), streams.len());
+            let message = format!("there are too many events, pools and streams together");
+            let label = format!("{events} events and signals, {pools} pools, {streams} streams by here");
+            let diagnostic = Diagnostic::error(codes::TOO_MANY_NAMES, message, last, label);
+            self.tell(diagnostic.note("each of them keeps a counter for each stream"));
         }
     }
 

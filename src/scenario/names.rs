@@ -44,7 +44,7 @@ impl Kind {
             Kind::Buffer => "a buffer",
             Kind::View => "a view",
             Kind::HostBuffer => "a buffer of the host",
-            Kind::Label => "a label of an operation",
+            Kind::Label => "an operation",
             Kind::CallLabel => "a label of a host call",
             Kind::Thread => "a thread",
             Kind::Barrier => "a barrier",

@@ -395,9 +395,9 @@ fn a_cursor_unrolls_what_was_written() {
     assert_eq!(steps[3], "s[i]: free x skipped");
 }
 
-/// Whatever keeps a counter a stream, or is a stream, has a limit.
+/// Each start of a thread counts as a stream, if it uses its default stream.
 #[test]
-fn threads_and_collectives_have_limits() {
+fn starts_of_threads_count() {
     let started = |times: u32| {
         format!(
             "kernel k() takes 1us\nrepeat i in 0..{times} {{\nthread t {{\nper_thread: k()\n}}\njoin t\n}}"
@@ -407,11 +407,6 @@ fn threads_and_collectives_have_limits() {
     assert_eq!(
         check(&started(4_097)),
         ["4 too_many_names: `per_thread` brings the number of streams above 4096"]
-    );
-    let collectives = (0..=4_096).map(|nth| format!("collective c{nth} of 2 takes 1us\n"));
-    assert_eq!(
-        check(&collectives.collect::<String>()),
-        ["4097 too_many_names: `c4096` brings the number of collectives above 4096"]
     );
 }
 

@@ -14,10 +14,6 @@ use std::ops::Range;
 /// How many host threads there may be. Each keeps a counter a stream.
 const THREADS_MAX: u64 = 1_024;
 
-/// How many signals there may be, and how many collectives. Each keeps a counter a stream.
-const SIGNALS_MAX: usize = 16_384;
-const COLLECTIVES_MAX: usize = 4_096;
-
 /// How many values all threads together may know: each has its own of every `let` that the run reads.
 const VALUES_MAX: u64 = 1 << 26;
 
@@ -235,13 +231,6 @@ impl Checker<'_> {
             );
         }
         let parameters = declared.parameters.as_ref().map(|parameters| self.parameters(parameters));
-        if self.setup.collectives.len() == COLLECTIVES_MAX {
-            let name = &declared.name;
-            let message = format!("`{}` brings the number of collectives above {COLLECTIVES_MAX}", name.text);
-            self.error(codes::TOO_MANY_NAMES, message, name.span, "");
-            self.bind(name, Kind::Collective, None);
-            return;
-        }
         let meaning = size.flatten().zip(takes).map(|(parts, takes)| {
             self.names.collectives.push(declared.name.text.clone());
             let last = declared.parameters.iter().flatten().last();
@@ -296,11 +285,6 @@ impl Checker<'_> {
 
     fn signal(&mut self, name: &ast::Name) -> Option<SignalId> {
         if self.table.get(&name.text).is_none() {
-            if self.names.signals.len() == SIGNALS_MAX {
-                let message = format!("`{}` brings the number of signals above {SIGNALS_MAX}", name.text);
-                self.error(codes::TOO_MANY_NAMES, message, name.span, "");
-                return None;
-            }
             let signal = self.names.signals.push(name.text.clone());
             self.signals.push(Signal::default());
             let meaning = Some(Meaning::Signal(signal));

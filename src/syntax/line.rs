@@ -92,7 +92,11 @@ pub(super) fn read(text: &str, start: u32, place: Place, diagnostics: &mut Vec<D
         line.content = Content::Broken(outline);
         return line;
     }
-    let rule = if place == Place::Settings { Rule::setting_line } else { Rule::statement_line };
+    let rule = match place {
+        Place::Settings => Rule::setting_line,
+        Place::Variant => Rule::variant_line,
+        Place::Statements | Place::Unknown => Rule::statement_line,
+    };
     let pairs = match place {
         Place::Statements => Grammar::parse(Rule::statement_line, text),
         Place::Settings => Grammar::parse(Rule::setting_line, text),

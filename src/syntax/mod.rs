@@ -18,6 +18,7 @@ mod version;
 pub use blocks::parse;
 pub use codes::TABLE as CODES;
 pub use print::format;
+pub use usage::{said_here, usages, words};
 
 /// The version of the language that is read, as in `millpond 1`.
 pub const VERSION: &str = "1";

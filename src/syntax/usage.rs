@@ -88,12 +88,21 @@ const FOREIGN: &[(&[&str], &str)] = &[
 
 /// A line with a word of the language that begins a statement or an operation.
 pub(super) fn usage(word: &str) -> Option<&'static str> {
-    let known = OPERATIONS.iter().chain(STATEMENTS).find(|(known, _)| *known == word);
-    known.map(|(_, usage)| *usage)
+    usages(word).next()
 }
 
-/// How this language says what a word of another notation says.
-pub(super) fn said_here(word: &str) -> Option<&'static str> {
+/// The usual lines with a word that begins a statement or an operation: behind a stream, without one, or both.
+pub fn usages(word: &str) -> impl Iterator<Item = &'static str> {
+    OPERATIONS.iter().chain(STATEMENTS).filter(move |(known, _)| *known == word).map(|(_, usage)| *usage)
+}
+
+/// The words that begin a statement or an operation.
+pub fn words() -> impl Iterator<Item = &'static str> {
+    STATEMENTS.iter().chain(OPERATIONS).map(|(word, _)| *word)
+}
+
+/// How this language says what a word of another notation says, such as `cudaMallocAsync`.
+pub fn said_here(word: &str) -> Option<&'static str> {
     let plain = word.to_ascii_lowercase().replace('_', "");
     let plain = plain.strip_prefix("cuda").unwrap_or(&plain);
     let (_, here) = FOREIGN.iter().find(|(words, _)| words.contains(&plain))?;

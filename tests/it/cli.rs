@@ -156,7 +156,10 @@ fn a_new_scenario_runs_and_holds() {
     assert_eq!(status(&written), 0);
     assert!(out(&written).contains("millpond run my_first.scn"), "{}", out(&written));
     let text = fs::read_to_string(folder.0.join("my_first.scn")).expect("it was written");
-    assert!(text.contains("scenario \"my first\"\n"), "{text}");
+    assert!(text.contains("\nscenario \"my first\" "), "{text}");
+    let commented =
+        text.lines().filter(|line| line.split_once('#').is_some_and(|(code, _)| !code.is_empty()));
+    assert_eq!(commented.count(), 15, "{text}");
     let seeds: [&[&str]; 2] = [&["run", "my_first.scn"], &["run", "my_first.scn", "--seed", "7"]];
     for arguments in seeds.into_iter().chain([&["fmt", "--check", "my_first.scn"] as &[&str]]) {
         let output = folder.millpond(arguments);
@@ -175,6 +178,7 @@ fn without_a_command_there_is_something_to_try() {
     let greeting = folder.millpond(&[]);
     assert_eq!(status(&greeting), 0);
     let text = out(&greeting);
+    assert_eq!(text.lines().count(), 12, "{text}");
     let commands: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("  millpond ")).collect();
     assert_eq!(commands.len(), 3, "{text}");
     for command in commands {
@@ -186,6 +190,8 @@ fn without_a_command_there_is_something_to_try() {
         assert!(out(&folder.millpond(&["completions", shell])).contains("explain"), "{shell}");
     }
     assert!(out(&folder.millpond(&["man"])).starts_with(".ie"), "{}", out(&folder.millpond(&["man"])));
+    assert!(out(&folder.millpond(&["man", "run"])).contains(".TH millpond-run 1"));
+    assert_eq!(status(&folder.millpond(&["man", "walk"])), 2);
 }
 
 #[test]

@@ -12,9 +12,10 @@ struct Read {
 }
 
 impl Read {
-    fn of(scenario: &str) -> Self {
+    /// Of the arguments behind `millpond graph`.
+    fn of(arguments: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_millpond"));
-        command.args(["graph", scenario]).current_dir(env!("CARGO_MANIFEST_DIR"));
+        command.arg("graph").args(arguments.split(' ')).current_dir(env!("CARGO_MANIFEST_DIR"));
         let output = command.output().expect("millpond starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Self::back(String::from_utf8(output.stdout).expect("text"))
@@ -87,4 +88,14 @@ fn a_long_run_is_cut_and_says_so() {
     let graph = Read::of("scenarios/stress/two_streams_running_ahead.scn");
     assert_eq!(graph.nodes.len(), 500);
     assert!(graph.text.contains("\n// The first 500 of "), "it says so");
+}
+
+#[test]
+fn a_variant_has_a_graph_of_its_own() {
+    let twins = "scenarios/reuse/follow_event/twins.scn";
+    assert!(Read::of(twins).has("reuse"));
+    assert!(
+        !Read::of(&format!("{twins} --variant off")).has("reuse"),
+        "without the policy nothing is reused"
+    );
 }

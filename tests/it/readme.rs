@@ -87,3 +87,82 @@ fn the_workflow_has_eight_lines() {
     let checks = fs::read_to_string(format!("{ROOT}/.ci/run")).expect("there are checks");
     assert!(checks.contains("cargo test --workspace --exclude millpond"), "the example is tested");
 }
+
+/// The keywords of the grammar, which are its rules `kw_..`.
+fn keywords() -> Vec<String> {
+    let grammar = include_str!("../../grammar/millpond.pest");
+    let rules = grammar.lines().filter(|line| line.starts_with("kw_"));
+    rules.map(|rule| rule.split('"').nth(1).expect("a keyword stands in quotes").to_owned()).collect()
+}
+
+#[test]
+fn one_scenario_shows_every_word_of_the_language() {
+    let text = include_str!("../../scenarios/readme.scn");
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let words: Vec<&str> =
+        lines.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')).collect();
+    let missing: Vec<_> = keywords().into_iter().filter(|word| !words.contains(&word.as_str())).collect();
+    assert!(missing.is_empty(), "scenarios/readme.scn does not show {missing:?}");
+    assert!(keywords().len() > 70);
+}
+
+/// What the lines of the table of CUDA calls stand in.
+const AROUND: &str = "\
+device gpu0 { memory = 8GiB }
+stream S
+event e
+pool p on gpu0
+kernel k(x: read_write) takes 5us
+host_buffer h 1MiB pinned
+S: x = alloc 1MiB
+";
+
+/// Each line of the table is one of a valid scenario; each call of the allocator is in it once.
+#[test]
+fn the_table_of_cuda_calls_is_true() {
+    let page = include_str!("../../grammar/README.md");
+    let table = page.split("## From CUDA calls to lines").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let rows = table.expect("a table").lines().filter(|line| line.starts_with("| `"));
+    let (mut lines, mut calls) = (0, Vec::new());
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        let [runtime, _, line] = cells[..] else { panic!("a row has three cells: {row}") };
+        calls.extend(quoted(runtime));
+        for line in quoted(line).filter(|line| *line != "alloc" && *line != "from") {
+            let text = format!("{AROUND}{line}\n");
+            let (_, found) = millpond::load(&text, &millpond::profile::Profile::default());
+            assert!(found.is_empty(), "{line}: {found:?}");
+            lines += 1;
+        }
+    }
+    for call in [
+        "cudaMallocAsync",
+        "cudaMallocFromPoolAsync",
+        "cudaFreeAsync",
+        "cudaMemPoolCreate",
+        "cudaMemPoolDestroy",
+        "cudaMemPoolTrimTo",
+        "cudaMemPoolSetAttribute",
+        "cudaMemPoolGetAttribute",
+        "cudaMemPoolSetAccess",
+        "cudaMemPoolGetAccess",
+        "cudaMemPoolExportToShareableHandle",
+        "cudaMemPoolImportFromShareableHandle",
+        "cudaMemPoolExportPointer",
+        "cudaMemPoolImportPointer",
+        "cudaDeviceGetDefaultMemPool",
+        "cudaDeviceGetMemPool",
+        "cudaDeviceSetMemPool",
+        "cudaMemGetDefaultMemPool",
+        "cudaMemGetMemPool",
+        "cudaMemSetMemPool",
+    ] {
+        assert!(calls.contains(&call), "the table has no row for {call}");
+    }
+    assert!(lines >= 40, "{lines}");
+}
+
+/// What stands between backticks.
+fn quoted(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}

@@ -96,7 +96,7 @@ fn mistakes_are_told_where_they_are_made() {
         ("variant v {\n  omit edge\n", "13 unclosed_block `variant v {`: this block is never closed"),
         (
             "variant v {\n  expect y starts >= end birth\n}",
-            "14 wrong_kind `y`: `y` is a buffer, but a label of an operation or a kernel is needed here; 11 declared as a buffer here; in the variant `v`",
+            "14 wrong_kind `y`: `y` is a buffer, but an operation or a kernel is needed here; 11 declared as a buffer here; in the variant `v`",
         ),
     ] {
         let found = with(lines);
@@ -166,10 +166,8 @@ fn a_variant_changes_what_it_says_and_nothing_else() {
     assert_eq!(lines(v), without_pause);
     let set = "set gpu0.default_pool.release_threshold = 4MiB".to_owned();
     assert_eq!(lines(w), [vec![set], calls, vec!["snapshot".to_owned()]].concat());
-    let switched = format!(
-        "pool p\nvariant v {{\n  set p.internal = off\n  set p.follow_event = off\n  expect p.internal == off\n  \
-         expect p.follow_event == off\n  expect p.opportunistic == on\n}}\n"
-    );
+    let switched = "pool p\nvariant v {\n  set p.internal = off\n  set p.follow_event = off\n  expect p.internal == off\n  \
+         expect p.follow_event == off\n  expect p.opportunistic == on\n}\n";
     let folder = Folder::new("switched");
     folder.file("a.scn", switched);
     let output = folder.millpond(&["test", "a.scn"]);
@@ -272,7 +270,7 @@ fn labels_stand_on_calls_of_the_host_too() {
     assert_eq!(
         said(&format!("{text}expect a starts <= end c\n")),
         [
-            "6 wrong_kind `c`: `c` is a label of a host call, but a label of an operation or a kernel is needed here; 4 declared as a label of a host call here"
+            "6 wrong_kind `c`: `c` is a label of a host call, but an operation or a kernel is needed here; 4 declared as a label of a host call here"
         ]
     );
 }

@@ -11,11 +11,13 @@ const HARNESS: &str = "MILLPOND_TEST_HARNESS";
 
 const HOLDS: &str = "stream s\ns: x = alloc 1MiB\ns: free x\nexpect gpu0.default_pool.used == 0B\n";
 
+type Test = fn() -> Result<(), Failed>;
+
 fn main() -> ExitCode {
     if std::env::var_os(HARNESS).is_some() {
         return millpond_test::run("scenarios");
     }
-    let tests: [(&str, fn() -> Result<(), Failed>); 6] = [
+    let tests: [(&str, Test); 6] = [
         ("one_test_a_file", one_test_a_file),
         ("what_fails_is_told", what_fails_is_told),
         ("snapshots_are_accepted", snapshots_are_accepted),

@@ -1,26 +1,34 @@
-//! `millpond explain`: what a word of a report means, with an example.
+//! `millpond explain`: what a word of a report, of a diagnostic or of the language means, with an example.
 //!
 //! It owns the explanations alone. What the words do is decided elsewhere; tests hold the two together.
 
 mod codes;
+mod language;
 mod words;
 
 use super::outside::{self, Complaint, Status};
 use crate::base::nearest;
+use crate::syntax;
 use clap::Args;
 use codes::{EXAMPLES, Example};
+use language::{ENTRIES, Entry};
 use words::{Kind, WORDS, Word};
 
 /// Columns of a page.
 const WIDTH: usize = 80;
 
-/// Explains a word of a report: a diagnostic, a class of memory, a figure, a failure
+/// The reference of the language, whose examples are shown.
+const REFERENCE: &str = include_str!("../../../grammar/README.md");
+
+/// Explains a word: of the language, of a report, or the code of a diagnostic
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   millpond explain
-  millpond explain still_live
   millpond explain follow_event
+  millpond explain variant
+  millpond explain cudaMallocAsync
+  millpond explain still_live
 
 Exit status: 0 explained, 2 there is no such word")]
 pub(super) struct Explain {
@@ -39,13 +47,59 @@ impl Explain {
     }
 }
 
-/// Everything about a word.
+/// Everything about a word. One word may be of the language and of a report, such as `free`.
 fn about(name: &str) -> Option<String> {
     if let Some((_, meaning)) = crate::codes().find(|(code, _)| code.0 == name) {
         let example = EXAMPLES.iter().find(|example| example.code == name);
         return Some(diagnostic(name, meaning, example));
     }
-    WORDS.iter().find(|word| word.word == name).map(described)
+    let of_language = ENTRIES.iter().find(|entry| entry.word == name).map(in_language);
+    let of_report = WORDS.iter().find(|word| word.word == name).map(described);
+    match (of_language, of_report) {
+        (Some(language), Some(report)) => Some(format!("{language}\n{report}")),
+        (None, None) => syntax::said_here(name).map(|usage| said_here(name, usage)),
+        (language, report) => language.or(report),
+    }
+}
+
+/// How the language says a word of another notation, and what the word for that means.
+fn said_here(name: &str, usage: &str) -> String {
+    let entry = ENTRIES.iter().find(|entry| usages(entry).contains(&usage));
+    let meaning = entry.map(|entry| format!("\n{}", in_language(entry)));
+    format!("{name} is said here:\n  {usage}\n{}", meaning.unwrap_or_default())
+}
+
+/// The lines that have a word of the language.
+fn usages(entry: &Entry) -> Vec<&'static str> {
+    if entry.usage.is_empty() { syntax::usages(entry.word).collect() } else { vec![entry.usage] }
+}
+
+fn in_language(entry: &Entry) -> String {
+    let mut text = format!("{}: a word of the language\n\n", entry.word);
+    text.extend(usages(entry).iter().map(|usage| format!("  {usage}\n")));
+    text.push_str(&format!("\n{}", wrapped("", entry.text, 0)));
+    if let Some(example) = example(entry) {
+        text.push_str("\nFor example:\n");
+        text.extend(example.lines().map(|line| format!("  {line}").trim_end().to_owned() + "\n"));
+    }
+    text.push_str(&format!("\nThe whole of it: grammar/README.md, \"{}\"\n", entry.section));
+    text
+}
+
+/// The first scenario of the reference that has the word, those of its own section before others.
+fn example(entry: &Entry) -> Option<&'static str> {
+    let sections = || REFERENCE.split("\n## ");
+    let own = sections().filter(|section| section.lines().next() == Some(entry.section));
+    let mut scenarios = own.chain(sections()).flat_map(|section| {
+        let blocks = section.split("```scn\n").skip(1);
+        blocks.filter_map(|block| block.split_once("```").map(|(scenario, _)| scenario))
+    });
+    let has = |scenario: &&str| {
+        let code = scenario.lines().map(|line| line.split('#').next().unwrap_or_default());
+        let mut words = code.flat_map(|code| code.split(|sign: char| sign != '_' && !sign.is_alphanumeric()));
+        words.any(|word| word == entry.word)
+    };
+    scenarios.find(has)
 }
 
 fn diagnostic(name: &str, meaning: &str, example: Option<&Example>) -> String {
@@ -67,6 +121,7 @@ fn described(word: &Word) -> String {
     let kind = match word.kind {
         Kind::Class => "a class of memory that can serve an allocation",
         Kind::Figure => "a figure of a pool, in bytes",
+        Kind::Count => "a figure of a pool, a count",
         Kind::DeviceFigure => "a figure of a device, in bytes",
         Kind::Outside => "what serves an allocation outside of pools",
         Kind::Failure => "a failure",
@@ -90,6 +145,7 @@ fn list() -> String {
     for (title, kind) in [
         ("Classes of memory, in the order in which they are asked", Kind::Class),
         ("Figures of a pool", Kind::Figure),
+        ("Counts of a pool", Kind::Count),
         ("Figures of a device", Kind::DeviceFigure),
         ("Outside of pools", Kind::Outside),
         ("Failures", Kind::Failure),
@@ -99,7 +155,10 @@ fn list() -> String {
         text.extend(lines.map(|(word, sentence)| line(word, sentence)));
         text.push('\n');
     }
-    text.push_str("Diagnostics\n");
+    text.push_str("Words of the language\n");
+    let first = |text: &'static str| text.lines().next().unwrap_or_default();
+    text.extend(ENTRIES.iter().map(|entry| line(entry.word, first(entry.text))));
+    text.push_str("\nDiagnostics\n");
     text.extend(crate::codes().map(|(code, meaning)| line(code.0, meaning)));
     text.push_str("\nnext: millpond explain WORD\n");
     text
@@ -107,7 +166,7 @@ fn list() -> String {
 
 /// A line of the list, broken where it would be too long.
 fn line(word: &str, sentence: &str) -> String {
-    wrapped(&format!("  {word:<22}  "), sentence, 26)
+    wrapped(&format!("  {word:<24}  "), sentence, 28)
 }
 
 /// A text behind a beginning, broken between words; lines after the first are indented.
@@ -133,9 +192,15 @@ fn wrapped(beginning: &str, text: &str, indent: usize) -> String {
     lines.trim_end().to_owned() + "\n"
 }
 
+/// Every word that is explained.
+fn all_words() -> impl Iterator<Item = &'static str> {
+    let of_language = ENTRIES.iter().map(|entry| entry.word);
+    let of_reports = WORDS.iter().map(|word| word.word);
+    of_language.chain(of_reports).chain(crate::codes().map(|(code, _)| code.0))
+}
+
 fn unknown(word: &str) -> Complaint {
-    let words = WORDS.iter().map(|word| word.word).chain(crate::codes().map(|(code, _)| code.0));
-    let meant = match nearest(word, words) {
+    let meant = match nearest(word, all_words()) {
         Some(meant) => format!("did you mean `{meant}`? "),
         None => String::new(),
     };
@@ -187,11 +252,49 @@ mod tests {
 
     #[test]
     fn explanations_fit_the_page() {
-        let words = WORDS.iter().map(|word| word.word).chain(crate::codes().map(|(code, _)| code.0));
-        for text in words.filter_map(about) {
+        // What stands in the reference is as wide as the reference.
+        let explained = |text: &String| text.split("\nFor example:").next().unwrap_or_default().to_owned();
+        for text in all_words().filter_map(about).map(|text| explained(&text)) {
             assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         }
+        for text in WORDS.iter().map(|word| word.text).chain(ENTRIES.iter().map(|entry| entry.text)) {
+            assert!(text.lines().next().is_some_and(|line| line.ends_with(['.', ':'])), "a sentence: {text}");
+        }
         assert!(list().lines().all(|line| line.chars().count() <= WIDTH), "{}", list());
+    }
+
+    #[test]
+    fn every_word_that_begins_a_statement_or_an_operation_is_explained() {
+        for word in syntax::words() {
+            assert!(ENTRIES.iter().any(|entry| entry.word == word), "{word}");
+        }
+        for entry in ENTRIES {
+            let section = format!("\n## {}\n", entry.section);
+            assert_eq!(REFERENCE.matches(&section).count(), 1, "{}: {section}", entry.word);
+            assert!(!usages(entry).is_empty(), "{}", entry.word);
+            assert!(
+                entry.word == "label" || example(entry).is_some(),
+                "the reference shows `{}`",
+                entry.word
+            );
+            for usage in usages(entry).into_iter().filter(|_| entry.section != "Variants") {
+                let block = if usage.ends_with('{') { "\n}" } else { "" };
+                assert_eq!(syntax::parse(&format!("{usage}{block}\n")).1, [], "{usage}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_cuda_lead_to_words_of_the_language() {
+        let wait = about("cudaStreamWaitEvent").unwrap_or_default();
+        assert!(
+            wait.starts_with("cudaStreamWaitEvent is said here:\n  STREAM: wait EVENT\n\nwait: a word"),
+            "{wait}"
+        );
+        assert!(
+            about("free")
+                .is_some_and(|text| text.contains("STREAM: free NAME") && text.contains("gpu0.free"))
+        );
     }
 
     #[test]

@@ -18,8 +18,10 @@ pub(super) struct Word {
 pub(super) enum Kind {
     /// A class of memory that can serve an allocation.
     Class,
-    /// A figure of a pool.
+    /// A figure of a pool, in bytes.
     Figure,
+    /// A figure of a pool that counts.
+    Count,
     /// A figure of a device.
     DeviceFigure,
     /// What serves an allocation outside of pools.
@@ -34,6 +36,10 @@ const fn class(word: &'static str, text: &'static str, shown: &'static str) -> W
 
 const fn figure(word: &'static str, text: &'static str, shown: &'static str) -> Word {
     Word { word, kind: Kind::Figure, text, shown }
+}
+
+const fn count(word: &'static str, text: &'static str, shown: &'static str) -> Word {
+    Word { word, kind: Kind::Count, text, shown }
 }
 
 const fn device_figure(word: &'static str, text: &'static str, shown: &'static str) -> Word {
@@ -124,16 +130,16 @@ It grows at the call of `alloc` and falls at the call of `free`, whatever the de
 `reset p.used_high` sets it back to what is used now.",
         "scenarios/basics/reset_while_live.scn",
     ),
-    figure(
+    count(
         "maps",
-        "How often the pool has mapped physical memory. Each is a trip to the operating system, which takes the
-host time that reuse saves.",
+        "How often the pool has mapped physical memory.
+Each is a trip to the operating system, which takes the host time that reuse saves.",
         "scenarios/guide/synchronised_every_frame.scn",
     ),
-    figure(
+    count(
         "unmaps",
-        "How often the pool has given physical memory back: at a synchronise above its threshold, by `trim`, or to
-make room for growth.",
+        "How often the pool has given physical memory back.
+It does so at a `sync` above its threshold, by `trim`, or to make room for growth.",
         "scenarios/guide/synchronised_every_frame.scn",
     ),
     figure(

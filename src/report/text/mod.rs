@@ -258,9 +258,13 @@ fn variants(program: &Program, width: usize) -> Vec<String> {
 
 fn next(origin: &Origin, closing: &Closing<'_>) -> String {
     match closing.compared {
+        // What fails is not accepted.
+        Compared::Missing | Compared::Different(_) if !closing.verdict.holds() => {
+            format!("next: mend what fails, then {}", closing.accept)
+        }
         Compared::Missing | Compared::Different(_) => format!("next: {}", closing.accept),
         _ => format!(
-            "next: millpond run FILE --seed {} | millpond run FILE --format json",
+            "next: millpond run FILE --seed {}, or --format json for programs",
             origin.seed.wrapping_add(1)
         ),
     }

@@ -1,24 +1,27 @@
 //! A table for people: a row for each combination of values. It is as long as there are rows; nothing is folded.
 
-use super::table::{Align, Table};
+use super::table::{Align, Table, columns_of};
 use crate::base::{Bytes, Nanos};
 use crate::report::sweep::{Sweep, SweepRow};
 use crate::trace::Policy;
 
 impl Sweep {
-    /// The table as text.
-    pub fn text(&self) -> String {
+    /// The table as text. Where it is wider than the page, what served the allocations stands in a table of its own.
+    pub fn text(&self, width: usize) -> String {
         let origin = &self.origin;
         let title = if self.title.is_empty() { String::new() } else { format!("{}   ", self.title) };
         let head =
             format!("{title}{}   {}, {}, seed {}\n", origin.path, origin.model, origin.profile, origin.seed);
-        let table = self.table();
-        let lines = table.lines(usize::MAX);
-        let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let whole = lines(&self.table(true));
+        let body = if whole.lines().all(|line| columns_of(line) <= width) {
+            whole
+        } else {
+            format!("{}\n{}", lines(&self.table(false)), lines(&self.served()))
+        };
         format!("{head}\n{body}\n{}", self.words())
     }
 
-    fn table(&self) -> Table {
+    fn table(&self, with_served: bool) -> Table {
         let pools = self.pools();
         let high: Vec<String> = match pools.as_slice() {
             [_] => vec!["reserved_high".to_owned()],
@@ -28,14 +31,26 @@ impl Sweep {
             self.names.iter().map(|name| (name.as_str(), Align::Left)).collect();
         columns.extend(high.iter().map(|name| (name.as_str(), Align::Right)));
         columns.extend([("maps", Align::Right), ("unmaps", Align::Right), ("errors", Align::Right)]);
-        columns.extend([("fails", Align::Right), ("end", Align::Right), ("served by", Align::Left)]);
+        columns.extend([("fails", Align::Right), ("end", Align::Right)]);
+        columns.extend(with_served.then_some(("served by", Align::Left)));
         let mut table = Table::new(&columns);
         for row in &self.rows {
             let high =
                 pools.iter().map(|pool| row.pools.get(*pool).map_or("-".to_owned(), |high| size(*high)));
             let counts = [row.maps, row.unmaps, row.errors, row.fails].map(|count| count.to_string());
-            let last = [end(row), served(row)];
+            let last = [Some(end(row)), with_served.then(|| served(row))].into_iter().flatten();
             table.row(row.values.iter().cloned().chain(high).chain(counts).chain(last).collect());
+        }
+        table
+    }
+
+    /// What served the allocations of each row, alone.
+    fn served(&self) -> Table {
+        let names = self.names.iter().map(|name| (name.as_str(), Align::Left));
+        let columns: Vec<(&str, Align)> = names.chain([("served by", Align::Left)]).collect();
+        let mut table = Table::new(&columns);
+        for row in &self.rows {
+            table.row(row.values.iter().cloned().chain([served(row)]).collect());
         }
         table
     }
@@ -56,6 +71,10 @@ impl Sweep {
         }
         words
     }
+}
+
+fn lines(table: &Table) -> String {
+    table.lines(usize::MAX).iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn size(bytes: u64) -> String {

@@ -1,0 +1,249 @@
+//! What the words of the language do, in a sentence or two, and where the reference has the rest.
+
+/// A word of the language, and what there is to say about it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// The word.
+    pub(super) word: &'static str,
+    /// A line with it; empty where the syntax has a usual one for the word.
+    pub(super) usage: &'static str,
+    /// What it does. The first line stands alone in lists.
+    pub(super) text: &'static str,
+    /// The section of the reference that has all of it.
+    pub(super) section: &'static str,
+}
+
+const fn word(word: &'static str, section: &'static str, text: &'static str) -> Entry {
+    Entry { word, usage: "", text, section }
+}
+
+const fn form(word: &'static str, usage: &'static str, section: &'static str, text: &'static str) -> Entry {
+    Entry { word, usage, text, section }
+}
+
+const VALUES: &str = "Lines, words, values";
+const DECLARATIONS: &str = "Declarations";
+const OPERATIONS: &str = "Operations of a stream";
+const CALLS: &str = "Calls of the host";
+const ERRORS: &str = "Errors";
+const LIFE: &str = "Create and destroy";
+const PARTS: &str = "Parts and views";
+const COPIES: &str = "Copies, and memory of the host";
+const OUTSIDE: &str = "Memory outside of pools";
+const THREADS: &str = "Host threads";
+const EXPECTATIONS: &str = "Expectations";
+const VARIANTS: &str = "Variants";
+
+/// All of them, in the order of the reference.
+pub(super) const ENTRIES: &[Entry] = &[
+    form("max", "set POOL.release_threshold = max", VALUES, "The largest size."),
+    word("millpond", DECLARATIONS, "States the version of the language, before every other statement."),
+    word("scenario", DECLARATIONS, "Gives the title that reports show."),
+    word("device", DECLARATIONS, "Declares a device; without such a line there is `gpu0`."),
+    word("pool", DECLARATIONS, "Declares a pool, cudaMemPoolCreate, that is there from the start."),
+    form(
+        "max_size",
+        "pool NAME on DEVICE { max_size = 64MiB }",
+        DECLARATIONS,
+        "A setting of a pool: the most that it may reserve, and 0 is no limit.",
+    ),
+    form(
+        "reuse",
+        "pool NAME on DEVICE { reuse = [follow_event, opportunistic, internal] }",
+        DECLARATIONS,
+        "A setting of a pool: which of its three reuse policies are on.
+Without it all are, as in CUDA. `millpond explain follow_event` explains one of them.",
+    ),
+    form(
+        "default_pool",
+        "set gpu0.default_pool.release_threshold = max",
+        DECLARATIONS,
+        "The pool that each device has, cudaDeviceGetDefaultMemPool.",
+    ),
+    word("stream", DECLARATIONS, "Declares streams, cudaStreamCreate, or an array of them."),
+    form(
+        "non_blocking",
+        "stream NAME non_blocking",
+        DECLARATIONS,
+        "A stream that the legacy default stream does not wait for, nor the reverse; cudaStreamNonBlocking.",
+    ),
+    form(
+        "legacy",
+        "legacy: record EVENT",
+        DECLARATIONS,
+        "The legacy default stream of the first device; of another one `gpu1.legacy`.
+It waits for all blocking streams, and they wait for it.",
+    ),
+    form(
+        "per_thread",
+        "per_thread: record EVENT",
+        DECLARATIONS,
+        "The default stream that each host thread has of its own, cudaStreamPerThread.",
+    ),
+    word("event", DECLARATIONS, "Declares events, cudaEventCreate, or an array of them."),
+    word("kernel", DECLARATIONS, "Declares a kernel: what it touches, and how long it takes."),
+    form(
+        "takes",
+        "kernel NAME(x: write) takes 5us..20us",
+        DECLARATIONS,
+        "How long a kernel, a copy or a function takes: always `10us`, or drawn by the seed.
+`5us..20us` and `10us +- 20%` are alike in their range, `normal(10us, 2us)` has a mean and a deviation.",
+    ),
+    word(
+        "collective",
+        DECLARATIONS,
+        "Declares an operation of several streams that starts in all of them together.",
+    ),
+    word("let", DECLARATIONS, "Names a value; a figure of a pool in it is read there."),
+    word("repeat", DECLARATIONS, "A loop; its last bound is left out, as in `0..10`, which is 0 to 9."),
+    word(
+        "alloc",
+        OPERATIONS,
+        "Allocates in the order of the stream, cudaMallocAsync.
+Behind `from` stands the pool, cudaMallocFromPoolAsync; without it, it is the current pool of the device.",
+    ),
+    form(
+        "from",
+        "STREAM: NAME = alloc SIZE from POOL",
+        OPERATIONS,
+        "The pool of an allocation; of a copy, what is read.",
+    ),
+    word(
+        "free",
+        OPERATIONS,
+        "Frees memory: cudaFreeAsync in the order of the stream, or cudaFree by the host at once.
+Behind a stream, the memory is there for others when the stream has got so far.",
+    ),
+    form(
+        "until",
+        "STREAM: KERNEL(BUFFER) until SIGNAL",
+        OPERATIONS,
+        "A launch that runs until the host gives the signal.",
+    ),
+    word("record", OPERATIONS, "Records an event behind what the stream has so far, cudaEventRecord."),
+    word("wait", OPERATIONS, "Makes the stream wait for what an event has recorded, cudaStreamWaitEvent."),
+    word(
+        "host",
+        OPERATIONS,
+        "A function that the host runs in the order of the stream, cudaLaunchHostFunc.
+It may take time, wait for a signal, and give one when it returns.",
+    ),
+    form(
+        "as",
+        "STREAM: KERNEL(BUFFER) as NAME",
+        OPERATIONS,
+        "Gives a line a label, by which expectations and variants speak of it.",
+    ),
+    form(
+        "label",
+        "STREAM: KERNEL(BUFFER) as NAME",
+        OPERATIONS,
+        "What expectations and variants call a line; it stands behind `as`.",
+    ),
+    word(
+        "sync",
+        CALLS,
+        "Waits for a stream, an event or a device, cudaStreamSynchronize and its kin.
+It proves to the allocator what is complete, and a pool gives back what it holds above its threshold.",
+    ),
+    word("query", CALLS, "Asks whether all is done, cudaStreamQuery; fails with `not_ready` if not."),
+    word("poll", CALLS, "Asks until all is done; unlike `sync` it proves nothing to the allocator."),
+    word("sleep", CALLS, "The host does something else for that time."),
+    word("trim", CALLS, "Gives back what a pool holds above a size and does not need, cudaMemPoolTrimTo."),
+    word("set", CALLS, "Sets an attribute of a pool, or the current pool of a device (`set gpu0.pool = p`)."),
+    word("reset", CALLS, "Sets a high mark back to what is now, as CUDA does."),
+    word("signal", CALLS, "Gives a signal: whatever waits for it goes on."),
+    word("await", CALLS, "The thread waits until a signal is given, or for what `async` began."),
+    word("join", CALLS, "The thread waits until another one has ended."),
+    word("barrier", CALLS, "The thread waits until so many threads have come."),
+    word(
+        "snapshot",
+        CALLS,
+        "Records all pools, to be compared with what was accepted.
+`millpond test --bless FILE` accepts it.",
+    ),
+    form(
+        "fails",
+        "STREAM: NAME = alloc SIZE fails out_of_memory",
+        ERRORS,
+        "Demands that the call fails with that error.",
+    ),
+    form(
+        "or_fails",
+        "query STREAM or_fails not_ready",
+        ERRORS,
+        "Accepts that the call fails with that error.",
+    ),
+    form(
+        "else",
+        "STREAM: NAME = alloc SIZE else out_of_memory {",
+        ERRORS,
+        "Opens a block that is carried out where the call fails with that error.
+Where the block allocates the missing buffer, the lines behind it go on with that one.",
+    ),
+    word("create", LIFE, "Creates a stream, an event or a pool where the line stands."),
+    form(
+        "reusing",
+        "create stream NAME reusing OLD",
+        LIFE,
+        "Says that the new thing gets the handle of one that was destroyed.",
+    ),
+    word(
+        "destroy",
+        LIFE,
+        "Destroys a stream, an event or a pool; what was asked of it before still happens.",
+    ),
+    word("view", PARTS, "Gives a part of a buffer a name of its own."),
+    word("host_buffer", COPIES, "Declares memory of the host, pinned or pageable."),
+    form(
+        "pinned",
+        "host_buffer NAME 64MiB pinned",
+        COPIES,
+        "Memory of the host that devices reach, cudaMallocHost.",
+    ),
+    form(
+        "pageable",
+        "host_buffer NAME 64MiB pageable",
+        COPIES,
+        "Any other memory of the host; copies of it go through the driver, and may wait.",
+    ),
+    word("copy", COPIES, "Copies memory: cudaMemcpyAsync in a stream, cudaMemcpy without one."),
+    word("memset", COPIES, "Writes memory: cudaMemsetAsync in a stream, cudaMemset without one."),
+    word("read", COPIES, "The host itself reads its own memory, or managed memory."),
+    word("write", COPIES, "The host itself writes its own memory, or managed memory."),
+    form("malloc", "NAME = malloc 4KiB", OUTSIDE, "Allocates outside of pools, cudaMalloc."),
+    form("managed", "NAME = malloc 4KiB managed", OUTSIDE, "Allocates memory that host and devices reach."),
+    word("thread", THREADS, "Starts a host thread, which does what stands in the block."),
+    word(
+        "async",
+        THREADS,
+        "A thread that writes or reads memory of the host meanwhile; `await` waits for it.",
+    ),
+    word(
+        "expect",
+        EXPECTATIONS,
+        "States what must be so; the report says whether it is.
+It is judged where it stands, without waiting: a `sync` before it waits.",
+    ),
+    form(
+        "reuses",
+        "expect NAME reuses OTHER via follow_event",
+        EXPECTATIONS,
+        "Expects that two allocations share a byte; with `not`, that they share none.",
+    ),
+    form("via", "expect NAME via growth", EXPECTATIONS, "Expects the class that serves an allocation."),
+    form(
+        "starts",
+        "expect NAME starts >= end OTHER",
+        EXPECTATIONS,
+        "Expects how the moments of two operations stand to each other, or to a time; also `ends`.",
+    ),
+    word(
+        "variant",
+        VARIANTS,
+        "The same program changed: other settings and values, lines left out.
+It has expectations of its own. `millpond test` runs all variants, `millpond run FILE --variant NAME` one.",
+    ),
+    form("omit", "omit LABEL", VARIANTS, "In a variant: the lines with that label are left out."),
+    form("model", "model cuda", VARIANTS, "In a variant: the allocator model. There is only this one."),
+];
