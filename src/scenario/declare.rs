@@ -231,7 +231,7 @@ impl Checker<'_> {
         if counters > COUNTERS_MAX && !self.has_too_many_counters {
             self.has_too_many_counters = true;
             let (events, pools, streams) = (self.names.events.len(), pools.len(), streams.len());
-            let message = format!("there are too many events, pools and streams together");
+            let message = "there are too many events, pools and streams together";
             let label = format!("{events} events and signals, {pools} pools, {streams} streams by here");
             let diagnostic = Diagnostic::error(codes::TOO_MANY_NAMES, message, last, label);
             self.tell(diagnostic.note("each of them keeps a counter for each stream"));
