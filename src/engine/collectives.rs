@@ -2,7 +2,7 @@
 //!
 //! The parts of one stream belong to one round after the other. It must not know why a part could start.
 
-use crate::base::{CollectiveId, IndexVec, StreamId, reuse_on_clone};
+use crate::base::{CollectiveId, IndexVec, reuse_on_clone};
 use crate::trace::{CollectiveSetup, Law, Setup, Ticket};
 use std::collections::VecDeque;
 
@@ -18,6 +18,10 @@ struct Collective {
     /// The rounds from the first one that has not started, and the number of that one.
     rounds: VecDeque<Round>,
     first: u32,
+    /// Every round before this one has all its parts.
+    open: u32,
+    /// For each stream, the round after the one of its last part.
+    next: Vec<u32>,
 }
 
 /// Parts that run together.
@@ -29,31 +33,49 @@ struct Round {
 }
 
 reuse_on_clone!(Collectives { all });
-reuse_on_clone!(Collective { setup, rounds, first });
+reuse_on_clone!(Collective { setup, rounds, first, open, next });
 reuse_on_clone!(Round { submitted, waiting, has_started });
 
 impl Collectives {
     pub(super) fn new(setup: &Setup) -> Self {
-        let collective =
-            |setup: &CollectiveSetup| Collective { setup: *setup, rounds: VecDeque::new(), first: 0 };
+        let collective = |setup: &CollectiveSetup| Collective {
+            setup: *setup,
+            rounds: VecDeque::new(),
+            first: 0,
+            open: 0,
+            next: Vec::new(),
+        };
         Self { all: setup.collectives.iter().map(collective).collect() }
     }
 
     /// A part is submitted: the round that it belongs to is the first one with room that has none of its stream.
     pub(super) fn submit(&mut self, collective: CollectiveId, part: Ticket) -> u32 {
-        let Collective { setup, rounds, first } = &mut self.all[collective];
-        let fits = |round: &Round| round.submitted.len() < setup.parts as usize && !round.has(part.stream);
-        let at = rounds.iter().position(fits).unwrap_or(rounds.len());
+        let Collective { setup, rounds, first, open, next } = &mut self.all[collective];
+        let stream = part.stream.index();
+        if next.len() <= stream {
+            next.resize(stream + 1, 0);
+        }
+        let has_room = |round: &Round| round.submitted.len() < setup.parts as usize;
+        // The rounds before that of its last part had no room for that one, and have none now.
+        let from = next[stream].max(*open).max(*first) - *first;
+        let later = rounds.iter().skip(from as usize).position(has_room);
+        let at = later.map_or(rounds.len(), |later| from as usize + later);
         if at == rounds.len() {
             rounds.push_back(Round::default());
         }
         rounds[at].submitted.push(part);
+        next[stream] = *first + at as u32 + 1;
+        let is_full = |open: u32| rounds.get((open - *first) as usize).is_some_and(|round| !has_room(round));
+        *open = (*open).max(*first);
+        while is_full(*open) {
+            *open += 1;
+        }
         *first + at as u32
     }
 
     /// A part could start. When it is the last one of its round, all of them, in the order in which they came to wait.
     pub(super) fn ready(&mut self, collective: CollectiveId, round: u32, part: Ticket) -> Vec<Ticket> {
-        let Collective { setup, rounds, first } = &mut self.all[collective];
+        let Collective { setup, rounds, first, .. } = &mut self.all[collective];
         let round = &mut rounds[(round - *first) as usize];
         round.waiting.push(part);
         if round.waiting.len() < setup.parts as usize {
@@ -74,20 +96,13 @@ impl Collectives {
         self.all[collective].setup.takes
     }
 
-    /// For each part that waits: the part, the other ones of its round, and the collective if some are still to be submitted.
-    pub(super) fn waiting(&self) -> impl Iterator<Item = (Ticket, &[Ticket], Option<CollectiveId>)> {
+    /// The rounds of which some parts wait: those parts, all that are submitted, and the collective if some are not.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = (&[Ticket], &[Ticket], Option<CollectiveId>)> {
         let rounds = self.all.iter_enumerated().flat_map(|(id, collective)| {
             let lacks = |round: &Round| round.submitted.len() < collective.setup.parts as usize;
             collective.rounds.iter().map(move |round| (round, lacks(round).then_some(id)))
         });
-        rounds.flat_map(|(round, lacks)| {
-            round.waiting.iter().map(move |part| (*part, round.submitted.as_slice(), lacks))
-        })
-    }
-}
-
-impl Round {
-    fn has(&self, stream: StreamId) -> bool {
-        self.submitted.iter().any(|part| part.stream == stream)
+        let waiting = rounds.filter(|(round, _)| !round.waiting.is_empty());
+        waiting.map(|(round, lacks)| (round.waiting.as_slice(), round.submitted.as_slice(), lacks))
     }
 }

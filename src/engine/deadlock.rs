@@ -10,9 +10,15 @@ use crate::trace::{Deadlock, Kind, Sink, Ticket, Waiter};
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// Tells the sink who waits for whom, when nothing can advance any more although something should: a cycle, or all that
-    /// wait for what nobody is left to bring. Says whether there was anything to tell.
-    pub fn tell_deadlock(&mut self, host: HostId, stmt: StmtId) -> bool {
-        let mut waiters = cycle(&self.wait_for_edges());
+    /// wait for what nobody is left to bring. Says whether there was anything to tell. `brings`: whether a thread that is
+    /// blocked would bring that signal, those parts or itself to that barrier, could it go on.
+    pub fn tell_deadlock(
+        &mut self,
+        host: HostId,
+        stmt: StmtId,
+        brings: &dyn Fn(HostId, Waiter) -> bool,
+    ) -> bool {
+        let mut waiters = cycle(&self.wait_for_edges(brings));
         let is_cycle = !waiters.is_empty();
         if !is_cycle {
             waiters = self.waiting_in_vain();
@@ -30,8 +36,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             let stalled = state.stalled.iter();
             waiters.extend(stalled.map(|ticket| (Waiter::Signal(signal), Waiter::Operation(*ticket))));
         }
-        for (part, _, lacks) in self.collectives.waiting() {
-            waiters.extend(lacks.map(|lacks| (Waiter::Parts(lacks), Waiter::Operation(part))));
+        for (parts, _, lacks) in self.collectives.waiting() {
+            let Some(lacks) = lacks.map(Waiter::Parts) else { continue };
+            waiters.extend(parts.iter().map(|part| (lacks, Waiter::Operation(*part))));
         }
         for (host, blocked) in self.blocked() {
             match blocked.awaited {
@@ -49,9 +56,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         told
     }
 
-    fn wait_for_edges(&self) -> Vec<(Waiter, Waiter)> {
+    fn wait_for_edges(&self, brings: &dyn Fn(HostId, Waiter) -> bool) -> Vec<(Waiter, Waiter)> {
         let mut edges = Vec::new();
-        self.host_edges(&mut edges);
+        self.host_edges(&mut edges, brings);
         for stream in self.streams.indices() {
             let Some((head, _)) = self.order.head(stream) else { continue };
             for blocker in self.order.blockers(stream) {
@@ -59,27 +66,44 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.in_stream(&mut edges, blocker);
             }
         }
-        for (part, others, lacks) in self.collectives.waiting() {
-            for other in others.iter().filter(|other| **other != part) {
-                edges.push((Waiter::Operation(part), Waiter::Operation(*other)));
-                self.in_stream(&mut edges, *other);
+        self.collective_edges(&mut edges, brings);
+        for (signal, state) in self.threads.signals.iter_enumerated() {
+            edges.extend(state.stalled.iter().map(|op| (Waiter::Operation(*op), Waiter::Signal(signal))));
+            let is_awaited = |(_, b): (_, Blocked)| matches!(b.awaited, Awaited::Signal(it) if it == signal);
+            if !state.stalled.is_empty() || self.blocked().any(is_awaited) {
+                self.bringers(&mut edges, Waiter::Signal(signal), brings);
             }
-            let submitters = self.blocked().filter(|_| lacks.is_some());
-            edges.extend(submitters.map(|(host, _)| (Waiter::Operation(part), Waiter::Host(host))));
         }
-        for (signal, state) in self.threads.signals.iter_enumerated().filter(|(_, s)| s.given.is_none()) {
-            let stalled = state.stalled.iter();
-            edges.extend(stalled.map(|ticket| (Waiter::Operation(*ticket), Waiter::Signal(signal))));
-            let others = self.blocked().filter(
-                |(_, blocked)| !matches!(blocked.awaited, Awaited::Signal(awaited) if awaited == signal),
-            );
-            edges.extend(others.map(|(host, _)| (Waiter::Signal(signal), Waiter::Host(host))));
-            for promise in self.threads.promises.iter().filter(|promise| promise.signal == signal) {
-                edges.push((Waiter::Signal(signal), Waiter::Operation(promise.ticket)));
-                self.in_stream(&mut edges, promise.ticket);
-            }
+        for promise in self.threads.promises() {
+            edges.push((Waiter::Signal(promise.signal), Waiter::Operation(promise.ticket)));
+            self.in_stream(&mut edges, promise.ticket);
         }
         edges
+    }
+
+    /// Parts that could start wait for the others: for those that could not, and for those that nobody has submitted.
+    fn collective_edges(&self, edges: &mut Vec<(Waiter, Waiter)>, brings: &dyn Fn(HostId, Waiter) -> bool) {
+        for (parts, submitted, lacks) in self.collectives.waiting() {
+            for other in submitted.iter().filter(|other| !parts.contains(other)) {
+                edges.extend(parts.iter().map(|part| (Waiter::Operation(*part), Waiter::Operation(*other))));
+                self.in_stream(edges, *other);
+            }
+            let Some(lacks) = lacks.map(Waiter::Parts) else { continue };
+            for (host, _) in self.blocked().filter(|(host, _)| brings(*host, lacks)) {
+                edges.extend(parts.iter().map(|part| (Waiter::Operation(*part), Waiter::Host(host))));
+            }
+        }
+    }
+
+    /// The blocked threads that would bring this.
+    fn bringers(
+        &self,
+        edges: &mut Vec<(Waiter, Waiter)>,
+        what: Waiter,
+        brings: &dyn Fn(HostId, Waiter) -> bool,
+    ) {
+        let bringers = self.blocked().filter(|(host, _)| brings(*host, what));
+        edges.extend(bringers.map(|(host, _)| (what, Waiter::Host(host))));
     }
 
     fn blocked(&self) -> impl Iterator<Item = (HostId, Blocked)> {
@@ -87,7 +111,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         hosts.filter_map(|(id, host)| Some((id, host.blocked?)))
     }
 
-    fn host_edges(&self, edges: &mut Vec<(Waiter, Waiter)>) {
+    fn host_edges(&self, edges: &mut Vec<(Waiter, Waiter)>, brings: &dyn Fn(HostId, Waiter) -> bool) {
         for (id, blocked) in self.blocked() {
             match blocked.awaited {
                 Awaited::Work { target, .. } => {
@@ -104,9 +128,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Awaited::End(other) => edges.push((Waiter::Host(id), Waiter::Host(other))),
                 Awaited::Barrier(barrier) => {
                     edges.push((Waiter::Host(id), Waiter::Barrier(barrier)));
-                    let others = self.blocked().filter(|(_, blocked)| {
-                        !matches!(blocked.awaited, Awaited::Barrier(other) if other == barrier)
-                    });
+                    let is_here =
+                        |other: &Blocked| matches!(other.awaited, Awaited::Barrier(it) if it == barrier);
+                    let others = self.blocked().filter(|(_, other)| !is_here(other));
+                    let others = others.filter(|(other, _)| brings(*other, Waiter::Barrier(barrier)));
                     edges.extend(others.map(|(other, _)| (Waiter::Barrier(barrier), Waiter::Host(other))));
                 }
             }

@@ -103,14 +103,14 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     /// When a host thread can make its next call; for one in a call that blocks, when that call returns. `None`: not before
     /// something else happens.
-    pub fn time(&self, host: HostId) -> Option<Nanos> {
-        let Host { now, blocked, target, .. } = &self.threads.hosts[host];
-        let Some(Blocked { awaited, .. }) = blocked else { return Some(*now) };
+    pub fn time(&mut self, host: HostId) -> Option<Nanos> {
+        let Host { now, blocked, target, lacks, .. } = &mut self.threads.hosts[host];
+        let (now, Some(Blocked { awaited, .. })) = (*now, *blocked) else { return Some(*now) };
         let since = match awaited {
-            Awaited::Work { .. } => self.order.is_complete(target).then(|| self.progress.now()),
-            awaited => self.threads.over(host, *awaited),
+            Awaited::Work { .. } => self.order.is_complete(target, lacks).then(|| self.progress.now()),
+            awaited => self.threads.over(host, awaited),
         };
-        since.map(|since| since.max(*now))
+        since.map(|since| since.max(now))
     }
 
     /// Makes a call. `Pending`: it blocks; when [`Machine::time`] says that it returns, make the same call again, and no
@@ -332,9 +332,13 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     }
 
     /// Polling sees what it waits for, but proves nothing to the allocator (CUDA Programming Guide 4.3.4.5 speaks of
-    /// synchronisation alone).
+    /// synchronisation alone). Each time it asks about all that is there by then, also by other threads (`cuStreamQuery`,
+    /// `cuEventQuery`).
     fn poll(&mut self, caller: Caller, target: Target) -> Poll<Result<Reply, Failure>> {
-        if self.awaited(caller, target).is_none() {
+        let host = &mut self.threads.hosts[caller.host];
+        let since = if host.blocked.is_some() { self.progress.now() } else { Nanos::ZERO };
+        self.order.target(target, &mut host.target);
+        if !self.wait(caller, target, None, since) {
             return Poll::Pending;
         }
         self.see(caller);
@@ -359,7 +363,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// came to be so, for a call that was blocked.
     fn wait(&mut self, caller: Caller, target: Target, releases: Option<DeviceId>, since: Nanos) -> bool {
         let Caller { host, stmt } = caller;
-        if !self.order.is_complete(&self.threads.hosts[host].target) {
+        let Host { target: work, lacks, .. } = &mut self.threads.hosts[host];
+        if !self.order.is_complete(work, lacks) {
             self.threads.block(host, stmt, Awaited::Work { target, releases });
             return false;
         }
@@ -452,6 +457,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if self.order.wants_sweep() {
             self.scratch.pending.clear();
             self.model.pending(&mut self.scratch.pending);
+            self.scratch.pending.extend(self.threads.promises().map(|promise| promise.ticket));
             self.order.sweep(&mut self.scratch.pending);
         }
         if self.order.ready(stream).is_some_and(|(head, _)| head == ticket) {
@@ -474,9 +480,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let mut ready = std::mem::take(&mut self.scratch.ready);
         let (ticket, operation) = self.order.retire(stream, &mut ready);
         self.emit_device(ticket, operation, Kind::End);
-        if !self.threads.promises.is_empty() {
-            self.keep_promise(ticket);
-        }
+        self.keep_promise(ticket);
         if self.has_ending_pools() {
             self.end_pools(operation);
         }

@@ -20,9 +20,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     ) {
         let ticket = self.order.next_ticket(stream).expect("a stream has less than 2^32 operations");
         if let Some(signal) = gives {
-            let mut clock = self.order.ordered(caller.host, stream).to_vec();
-            clock[stream.index()] = ticket.seq;
-            self.threads.promises.push(Promise { ticket, signal, clock });
+            self.threads.promise(Promise { ticket, signal });
         }
         self.submit(caller, stream, runs, Effect::None);
     }
@@ -73,11 +71,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         Poll::Ready(Ok(Reply::Done))
     }
 
+    /// An operation has completed; if it is a function that gives a signal, it gives it with all that is complete by then.
     pub(super) fn keep_promise(&mut self, ticket: Ticket) {
-        let promises = &mut self.threads.promises;
-        let Some(at) = promises.iter().position(|promise| promise.ticket == ticket) else { return };
-        let Promise { signal, clock, .. } = promises.swap_remove(at);
-        for stalled in self.threads.give(signal, self.progress.now(), &clock) {
+        let Some(Promise { signal, .. }) = self.threads.kept(ticket) else { return };
+        let clock = self.order.ended(ticket);
+        for stalled in self.threads.give(signal, self.progress.now(), clock) {
             self.progress.started(stalled, Nanos::ZERO);
         }
     }

@@ -5,8 +5,9 @@ use super::{Chooser, Machine, Progress, Seeded, Timeline};
 use crate::base::{HostId, IndexVec, Nanos, StmtId, grouped};
 use crate::model::Allocator;
 use crate::model::cuda::Cuda;
-use crate::scenario::{Cursor, Program, Step};
-use crate::trace::{Call, Detail, Event, Failure, Kind, Reply, Sink};
+use crate::scenario::{Action, Cursor, Program, Step};
+use crate::trace::{Call, Detail, Event, Failure, Kind, Reply, Sink, Waiter};
+use std::collections::BTreeSet;
 use std::task::Poll;
 
 /// How a run ended.
@@ -80,7 +81,7 @@ where
     };
     while run.machine.step(None) {}
     let last = run.cursor.latest(main);
-    let hangs = stop.is_none() && run.machine.tell_deadlock(main, last);
+    let hangs = stop.is_none() && run.tell_deadlock(main, last);
     let stop = stop.or_else(|| hangs.then_some(Stop::Deadlock { stmt: last }));
     Ending { at: run.machine.now(), stop }
 }
@@ -150,14 +151,14 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
                 }
                 self.ties.push(*host);
             }
-            let Some(first) = self.alive.first() else { return Ok(None) };
+            let Some(first) = self.alive.first().copied() else { return Ok(None) };
             match self.ties.as_slice() {
                 // What completes before that time may let another thread go on earlier.
                 [_, ..] if self.alive.len() > 1 && self.machine.step(earliest) => {}
                 [] if self.machine.step(None) => {}
                 [] => {
-                    let stmt = self.cursor.latest(*first);
-                    self.machine.tell_deadlock(*first, stmt);
+                    let stmt = self.cursor.latest(first);
+                    self.tell_deadlock(first, stmt);
                     return Err(Stop::Deadlock { stmt });
                 }
                 [only] => return Ok(Some(*only)),
@@ -176,6 +177,23 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
             Call::Exit => self.alive.retain(|other| *other != host),
             _ => {}
         }
+    }
+
+    /// Nothing can advance: tells the sink who waits for whom.
+    fn tell_deadlock(&mut self, host: HostId, stmt: StmtId) -> bool {
+        let Self { program, machine, cursor, alive, .. } = self;
+        let ahead = alive.iter().flat_map(|host| {
+            let brought = cursor.ahead(program, *host).filter_map(|action| match action {
+                Action::Signal(signal) => Some(Waiter::Signal(*signal)),
+                Action::HostFunction { gives, .. } => gives.map(Waiter::Signal),
+                Action::Collective { collective, .. } => Some(Waiter::Parts(*collective)),
+                Action::Barrier(barrier) => Some(Waiter::Barrier(*barrier)),
+                _ => None,
+            });
+            brought.map(|what| (*host, what))
+        });
+        let ahead: BTreeSet<_> = ahead.collect();
+        machine.tell_deadlock(host, stmt, &|host, what| ahead.contains(&(host, what)))
     }
 
     /// Tells the sink what only the program knows.

@@ -5,6 +5,7 @@
 
 use crate::base::{BarrierId, DeviceId, HostId, IndexVec, Nanos, SignalId, StmtId, reuse_on_clone};
 use crate::trace::{Cut, Setup, Target, Ticket, join};
+use std::collections::VecDeque;
 
 /// The host threads of a run, its signals and its barriers.
 #[derive(Debug)]
@@ -12,8 +13,9 @@ pub(super) struct Threads {
     pub(super) hosts: IndexVec<HostId, Host>,
     pub(super) signals: IndexVec<SignalId, Signal>,
     barriers: IndexVec<BarrierId, Barrier>,
-    /// The functions in streams that will give a signal.
-    pub(super) promises: Vec<Promise>,
+    /// For each stream, the functions in it that will give a signal when they return, in their order.
+    promises: Vec<VecDeque<Promise>>,
+    promised: usize,
 }
 
 /// A host thread.
@@ -24,6 +26,8 @@ pub(super) struct Host {
     pub(super) blocked: Option<Blocked>,
     /// What that call waits for, if it waits for work.
     pub(super) target: Vec<u32>,
+    /// A stream in which some of that was missing when it was looked at last, so that few have to be looked at again.
+    pub(super) lacks: usize,
     /// What the host may see complete: what was complete before now, and what it has waited for.
     pub(super) visible: Vec<u32>,
     /// When it ended, if it has.
@@ -58,17 +62,15 @@ pub(super) struct Signal {
     pub(super) given: Option<Nanos>,
     /// The operations that run until it is given.
     pub(super) stalled: Vec<Ticket>,
-    /// What was known to be complete where it was given.
+    /// What was known to be complete where it was given; empty before.
     clock: Vec<u32>,
 }
 
 /// A function in a stream that gives a signal when it returns.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Promise {
     pub(super) ticket: Ticket,
     pub(super) signal: SignalId,
-    /// What is complete by then: the function, and everything that is ordered before it.
-    pub(super) clock: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -77,30 +79,30 @@ struct Barrier {
     arrived: Vec<HostId>,
 }
 
-reuse_on_clone!(Host { now, blocked, target, visible, ended, passed });
+reuse_on_clone!(Host { now, blocked, target, lacks, visible, ended, passed });
 reuse_on_clone!(Signal { given, stalled, clock });
-reuse_on_clone!(Promise { ticket, signal, clock });
 reuse_on_clone!(Barrier { size, arrived });
-reuse_on_clone!(Threads { hosts, signals, barriers, promises });
+reuse_on_clone!(Threads { hosts, signals, barriers, promises, promised });
 
 impl Threads {
     pub(super) fn new(setup: &Setup) -> Self {
-        let width = setup.streams.len();
         let host = |_| Host {
             now: Nanos::ZERO,
             blocked: None,
             target: Vec::new(),
+            lacks: 0,
             visible: Vec::new(),
             ended: None,
             passed: None,
         };
-        let signal = |_| Signal { given: None, stalled: Vec::new(), clock: vec![0; width] };
+        let signal = |_| Signal { given: None, stalled: Vec::new(), clock: Vec::new() };
         let barrier = |size: &u32| Barrier { size: *size, arrived: Vec::new() };
         Self {
             hosts: (0..setup.hosts).map(host).collect(),
             signals: (0..setup.signals).map(signal).collect(),
             barriers: setup.barriers.iter().map(barrier).collect(),
-            promises: Vec::new(),
+            promises: setup.streams.iter().map(|_| VecDeque::new()).collect(),
+            promised: 0,
         }
     }
 
@@ -121,8 +123,32 @@ impl Threads {
     pub(super) fn give(&mut self, signal: SignalId, at: Nanos, clock: &Cut) -> Vec<Ticket> {
         let signal = &mut self.signals[signal];
         signal.given.get_or_insert(at);
+        signal.clock.resize(clock.len(), 0);
         join(&mut signal.clock, clock);
         std::mem::take(&mut signal.stalled)
+    }
+
+    /// A function is submitted that will give a signal.
+    pub(super) fn promise(&mut self, promise: Promise) {
+        self.promises[promise.ticket.stream.index()].push_back(promise);
+        self.promised += 1;
+    }
+
+    /// The promise of an operation that has completed, if it made one.
+    pub(super) fn kept(&mut self, ticket: Ticket) -> Option<Promise> {
+        if self.promised == 0 {
+            return None;
+        }
+        let promises = &mut self.promises[ticket.stream.index()];
+        promises.front().filter(|promise| promise.ticket == ticket)?;
+        self.promised -= 1;
+        promises.pop_front()
+    }
+
+    /// The promises that are not kept yet.
+    pub(super) fn promises(&self) -> impl Iterator<Item = &Promise> {
+        let streams = if self.promised == 0 { &[] } else { self.promises.as_slice() };
+        streams.iter().flatten()
     }
 
     /// What a signal carries.

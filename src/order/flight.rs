@@ -65,8 +65,14 @@ impl Flight {
         }
     }
 
-    pub(super) fn is_complete(&self, cut: &[u32]) -> bool {
-        self.queues.iter().zip(cut).all(|(queue, until)| queue.retired >= *until)
+    pub(super) fn is_complete(&self, cut: &[u32], lacks: &mut usize) -> bool {
+        let is_missing = |stream: usize| cut[stream] > self.queues[stream].retired;
+        if *lacks < cut.len() && is_missing(*lacks) {
+            return false;
+        }
+        let missing = (0..cut.len()).find(|stream| is_missing(*stream));
+        *lacks = missing.unwrap_or(0);
+        missing.is_none()
     }
 
     /// How many operations of each stream have completed.

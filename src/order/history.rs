@@ -1,4 +1,5 @@
-//! The clocks of past operations, for the frees that an allocator may still make somebody wait for.
+//! The clocks of past operations, for the frees that an allocator may still make somebody wait for, and for what is to be
+//! told when an operation ends.
 //!
 //! A stream's clock, its own counter aside, changes only at waits; so it is kept at the operations where it changed.
 //! An observed free is never waited for, and of the others the allocator knows which it still holds: both let go of clocks.

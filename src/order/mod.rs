@@ -353,9 +353,10 @@ impl Order {
         self.flight.retire(stream, ready)
     }
 
-    /// Whether every operation in the cut has completed.
-    pub fn is_complete(&self, cut: &Cut) -> bool {
-        self.flight.is_complete(cut)
+    /// Whether every operation in the cut has completed. If not, `lacks` becomes a stream with one that has not; it is looked
+    /// at first.
+    pub fn is_complete(&self, cut: &Cut, lacks: &mut usize) -> bool {
+        self.flight.is_complete(cut, lacks)
     }
 
     /// How many operations of each stream have completed.
@@ -368,6 +369,14 @@ impl Order {
         self.flight.len()
     }
 
+    /// What is complete once an operation is: itself, and everything ordered before it. It must be in flight, or have
+    /// completed just now, and every sweep since must have kept it.
+    pub fn ended(&mut self, ticket: Ticket) -> &Cut {
+        self.view.fill(0);
+        self.history.join_into(ticket, &mut self.view);
+        &self.view
+    }
+
     /// How many counters are kept for past operations.
     pub fn counters(&self) -> usize {
         self.history.counters()
@@ -378,7 +387,7 @@ impl Order {
         self.history.wants_sweep()
     }
 
-    /// Drops the clocks of past operations but those of `pending`, the frees that an allocator may still ask about. A free
+    /// Drops the clocks of past operations but those of `pending`, the operations that are still asked about. A free
     /// that it has just let go of, to make an operation wait for it, must have been submitted with that operation.
     pub fn sweep(&mut self, pending: &mut [Ticket]) {
         self.history.sweep(pending);

@@ -270,6 +270,7 @@ mod tests {
             length: 0,
             statements: index_vec![],
             host_buffers: index_vec![],
+            conditional: Vec::new(),
             expects: index_vec![],
             snapshots: index_vec![],
         }

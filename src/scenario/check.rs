@@ -275,9 +275,11 @@ impl<'t> Checker<'t> {
 
     fn finish(mut self) -> (Option<Program>, Vec<Diagnostic>) {
         self.unawaited_signals();
+        self.values_of_threads();
         let bases = self.place_buffers();
+        let mut conditional = Vec::new();
         if self.executed <= RUN_STATEMENTS_MAX && !self.has_enough_mistakes() {
-            lifetimes::check(&mut self, &bases);
+            conditional = lifetimes::check(&mut self, &bases);
         }
         let host_buffers = self.host_buffers(&bases);
         self.setup.events = self.names.events.len();
@@ -294,6 +296,7 @@ impl<'t> Checker<'t> {
             length: self.executed,
             statements: self.statements,
             host_buffers,
+            conditional,
             expects: self.expects,
             snapshots: self.snapshots,
         };

@@ -213,7 +213,7 @@ impl Checker<'_> {
                 let default = default_stream_word(&segment.name.text);
                 if let Some(word) = default.filter(|_| !self.setup.devices.is_empty()) {
                     self.no_index(segment)?;
-                    return Some(self.default_stream(DeviceId::from_usize(0), word));
+                    return self.default_stream(DeviceId::from_usize(0), word, segment.name.span);
                 }
                 let Meaning::Stream(row) = self.resolve(&segment.name, &[Kind::Stream])? else { return None };
                 self.element(row, segment)
@@ -226,7 +226,7 @@ impl Checker<'_> {
                 let known = DEFAULT_STREAMS.map(|word| (word, word));
                 let word =
                     self.word(&stream.name, codes::UNKNOWN_NAME, "stream of a device called", known)?;
-                Some(self.default_stream(device, word))
+                self.default_stream(device, word, stream.name.span)
             }
             _ => {
                 self.only_segment(path, Kind::Stream)?;

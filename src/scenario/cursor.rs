@@ -118,7 +118,7 @@ struct Thread {
 enum Bound {
     /// Nothing yet.
     Never,
-    /// Nothing, since its allocation failed.
+    /// Nothing, since its allocation failed, or was in a block that was not carried out.
     Absent,
     /// Its latest allocation, a part of one, or a buffer of the host.
     Held(Held),
@@ -167,6 +167,7 @@ impl Cursor {
         for (id, host) in program.host_buffers.iter_enumerated() {
             buffers[host.name.index()] = Bound::Held(Held::host(id, host.size, host.pinned));
         }
+        program.conditional.iter().for_each(|name| buffers[name.index()] = Bound::Absent);
         let handles = Handles::new(&program.setup, program.creates);
         Self { threads: (0..program.setup.hosts).map(thread).collect(), buffers, handles }
     }
@@ -182,6 +183,31 @@ impl Cursor {
     /// The statement of a thread's latest call.
     pub fn latest(&self, host: HostId) -> StmtId {
         self.threads[host].latest
+    }
+
+    /// What a thread may do from here on, that of threads which it starts included.
+    pub fn ahead<'p>(&self, program: &'p Program, host: HostId) -> impl Iterator<Item = &'p Action> {
+        let thread = &self.threads[host];
+        let (mut from, mut to, mut depth) = (thread.next, thread.next, 0);
+        while let Some(instruction) = program.code.get(to) {
+            match instruction {
+                Instruction::Spawn { .. } => depth += 1,
+                Instruction::Exit { .. } if depth == 0 => break,
+                Instruction::Exit { .. } => depth -= 1,
+                Instruction::Again { register, to: turns, start }
+                    if *start < from && thread.registers[register.0 as usize] + 1 < i128::from(*turns) =>
+                {
+                    from = *start;
+                }
+                _ => {}
+            }
+            to += 1;
+        }
+        let actions = program.code.get(from..to).unwrap_or_default().iter();
+        actions.filter_map(|instruction| match instruction {
+            Instruction::Call { action, .. } => Some(action),
+            _ => None,
+        })
     }
 
     /// Goes on to the next call of a thread.
@@ -498,11 +524,21 @@ impl Thread {
     }
 
     fn evaluate(&self, formula: &Formula) -> Result<i128, Broken> {
-        match formula {
+        formula.value(&|register| self.registers[register.0 as usize])
+    }
+}
+
+impl Formula {
+    /// What it comes to with these contents of the registers.
+    ///
+    /// # Errors
+    /// Those of [`Operator::apply`].
+    pub fn value(&self, register: &impl Fn(Register) -> i128) -> Result<i128, Broken> {
+        match self {
             Formula::Constant(value) => Ok(*value),
-            Formula::Register(register) => Ok(self.registers[register.0 as usize]),
+            Formula::Register(from) => Ok(register(*from)),
             Formula::Binary(operator, sides) => {
-                operator.apply(self.evaluate(&sides.0)?, self.evaluate(&sides.1)?)
+                operator.apply(sides.0.value(register)?, sides.1.value(register)?)
             }
         }
     }

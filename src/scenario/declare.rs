@@ -3,6 +3,7 @@
 use super::check::{Checker, Kernel, NAMES_MAX};
 use super::life::POOLS_MAX;
 use super::names::{Binding, Kind, Meaning, Row};
+use super::threads::Within;
 use super::value::Value;
 use super::{Chosen, Instruction, Outcome, Unit, codes};
 use crate::base::{Bytes, DeviceId, Diagnostic, EventId, HostId, KernelId, Nanos, Span, StreamId};
@@ -222,8 +223,9 @@ impl Checker<'_> {
 
     /// Tells it when there are too many things that know where each stream is, for all their counters to be kept.
     pub(super) fn count_counters(&mut self, last: Span) {
-        let Setup { devices, pools, streams, hosts, .. } = &self.setup;
-        let rows = self.names.events.len() + self.names.signals.len() + hosts + devices.len();
+        let Setup { devices, pools, streams, hosts, collectives, .. } = &self.setup;
+        let rows =
+            self.names.events.len() + self.names.signals.len() + collectives.len() + hosts + devices.len();
         let rows = (rows + COUNTERS_OF_A_POOL * pools.len()) as u64;
         let counters = rows.saturating_mul(streams.len() as u64);
         if counters > COUNTERS_MAX && !self.has_too_many_counters {
@@ -236,33 +238,51 @@ impl Checker<'_> {
         }
     }
 
-    /// A default stream, which exists from its first use on. Each thread has its own `per_thread`; a row of threads a row.
-    pub(super) fn default_stream(&mut self, device: DeviceId, word: &'static str) -> Chosen<StreamId> {
+    /// A default stream, which exists from its first use on. Each thread has its own `per_thread`, and another one each time
+    /// that it is started.
+    pub(super) fn default_stream(
+        &mut self,
+        device: DeviceId,
+        word: &'static str,
+        span: Span,
+    ) -> Option<Chosen<StreamId>> {
         let within = self.within.last().filter(|_| word == "per_thread").cloned();
         let host = within.as_ref().map_or(HostId::from_usize(0), |within| within.row.base);
-        let index = within.as_ref().and_then(|within| within.index.clone());
-        if let Some(stream) = self.default_streams.get(&(device, word, host)) {
-            return Chosen { base: *stream, index };
+        let index = within.as_ref().and_then(Within::start);
+        if let Some(base) = self.default_streams.get(&(device, word, host)) {
+            return Some(Chosen { base: *base, index });
         }
-        let kind = if word == "legacy" { StreamKind::Legacy } else { StreamKind::PerThread };
+        let count = within.as_ref().map_or(1, |_| self.turns_of_thread());
+        if count > STREAMS_MAX.saturating_sub(self.setup.streams.len() as u64) {
+            let message = format!("`{word}` brings the number of streams above {STREAMS_MAX}");
+            let label = format!("the thread is started {count} times, each time with a stream of its own");
+            self.error(codes::TOO_MANY_NAMES, message, span, &label);
+            return None;
+        }
         let base = StreamId::from_usize(self.setup.streams.len());
-        let count = within.as_ref().and_then(|within| within.row.count).unwrap_or(1);
-        for nth in 0..count {
+        let of_device = match device.index() {
+            0 => word.to_owned(),
+            _ => format!("{}.{word}", self.names.devices[device]),
+        };
+        for start in 0..count {
+            let kind = if word == "legacy" { StreamKind::Legacy } else { StreamKind::PerThread };
             self.setup.streams.push(StreamSetup { device, kind });
-            let of_device = match device.index() {
-                0 => word.to_owned(),
-                _ => format!("{}.{word}", self.names.devices[device]),
-            };
-            self.names.streams.push(match &within {
-                None => of_device,
+            let name = match &within {
+                None => of_device.clone(),
                 Some(within) => {
-                    let host = HostId::from_usize(within.row.base.index() + nth as usize);
-                    format!("{}.{of_device}", self.names.hosts[host])
+                    self.generation(&format!("{}.{of_device}", self.names.hosts[within.host(start)]))
                 }
-            });
+            };
+            self.names.streams.push(name);
         }
         self.default_streams.insert((device, word, host), base);
-        Chosen { base, index }
+        Some(Chosen { base, index })
+    }
+
+    /// How often the thread that is read is started, with all loops unrolled.
+    fn turns_of_thread(&self) -> u64 {
+        let loops = self.within.last().into_iter().flat_map(|within| &within.loops);
+        loops.fold(1, |starts: u64, (_, turns)| starts.saturating_mul(turns.end - turns.start)).max(1)
     }
 
     pub(super) fn declare_events(&mut self, events: &[ast::Declared]) {

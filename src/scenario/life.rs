@@ -226,7 +226,7 @@ impl Checker<'_> {
     }
 
     /// What reports call the next thing of a name: `s`, then `s(2)`.
-    fn generation(&mut self, name: &str) -> String {
+    pub(super) fn generation(&mut self, name: &str) -> String {
         let known = u64::from(self.table.get(name).is_some());
         let generation = self.resources.generations.entry(name.to_owned()).or_insert(known);
         *generation += 1;

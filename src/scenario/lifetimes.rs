@@ -59,9 +59,13 @@ enum Mistake {
     Place(Wrong),
 }
 
-/// Checks the whole code; `bases` has the first id of each name.
-pub(super) fn check(checker: &mut Checker<'_>, bases: &[usize]) {
-    let found = Walk::new(checker, bases).run();
+/// The mistakes of each mention of a name, with that name.
+type Found = BTreeMap<(StmtId, usize), (Mistake, usize)>;
+
+/// Checks the whole code; `bases` has the first id of each name. Returns the buffers that only the block of an `else`
+/// allocates first, so that they may be missing after it.
+pub(super) fn check(checker: &mut Checker<'_>, bases: &[usize]) -> Vec<BufferId> {
+    let (found, conditional) = Walk::new(checker, bases).run();
     let mut told = BTreeSet::new();
     for ((stmt, nth), (mistake, slot)) in found {
         if told.insert((stmt, mistake == Mistake::NotAllocated, slot)) {
@@ -69,6 +73,7 @@ pub(super) fn check(checker: &mut Checker<'_>, bases: &[usize]) {
             checker.tell(diagnostic);
         }
     }
+    conditional.into_iter().map(BufferId::from_usize).collect()
 }
 
 fn explain(checker: &Checker<'_>, stmt: StmtId, nth: usize, mistake: Mistake, slot: usize) -> Diagnostic {
@@ -156,6 +161,8 @@ struct Walk<'c> {
     /// What the name that the latest call is about is if that call has failed.
     failed: Option<(usize, Life)>,
     handlers: Vec<Handler>,
+    /// The buffers whose first allocation a block may or may not carry out.
+    conditional: BTreeSet<usize>,
     extents: Extents,
     uncertain: Vec<bool>,
     /// The threads around, from the outermost. A thread is walked where it starts.
@@ -164,7 +171,7 @@ struct Walk<'c> {
     owners: Vec<Option<(usize, StmtId)>>,
     /// For each name, the first thread that names it, and whether another one does too.
     users: Vec<(Option<usize>, bool)>,
-    found: BTreeMap<(StmtId, usize), (Mistake, usize)>,
+    found: Found,
 }
 
 impl<'c> Walk<'c> {
@@ -195,6 +202,7 @@ impl<'c> Walk<'c> {
             aliases: BTreeSet::new(),
             failed: None,
             handlers: Vec::new(),
+            conditional: BTreeSet::new(),
             extents: Extents::new(checker, bases),
             uncertain,
             threads: vec![0],
@@ -205,7 +213,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    fn run(mut self) -> BTreeMap<(StmtId, usize), (Mistake, usize)> {
+    fn run(mut self) -> (Found, BTreeSet<usize>) {
         let mut at = 0;
         while let Some(instruction) = self.code.get(at) {
             self.end_handlers(at);
@@ -255,7 +263,7 @@ impl<'c> Walk<'c> {
             let is_shared = users[*slot].1;
             !is_shared || matches!(mistake, Mistake::OtherThread(_))
         });
-        self.found
+        (self.found, self.conditional)
     }
 
     fn begin_handler(&mut self, end: usize) {
@@ -294,6 +302,13 @@ impl<'c> Walk<'c> {
         let thread = self.thread();
         let (first, shared) = &mut self.users[slot];
         *shared |= *first.get_or_insert(thread) != thread;
+    }
+
+    /// The name is about to stand for something; perhaps for the first time, and perhaps not.
+    fn named_first(&mut self, slot: usize) {
+        if self.lives[slot] == Life::Never && !self.handlers.is_empty() {
+            self.conditional.insert(slot);
+        }
     }
 
     fn call(&mut self, stmt: StmtId, action: &Action) {
@@ -355,6 +370,7 @@ impl<'c> Walk<'c> {
         let Some(buffer) = self.chosen(buffer) else { return };
         self.extents.allocated(buffer, size, kind);
         self.names(buffer);
+        self.named_first(buffer);
         let thread = self.thread();
         let (owner, first) = *self.owners[buffer].get_or_insert((thread, stmt));
         if owner != thread {
@@ -432,6 +448,7 @@ impl<'c> Walk<'c> {
         let (name, whole) = (self.chosen(name), self.used(stmt, 1, &of.buffer));
         let Some((name, whole)) = name.zip(whole) else { return };
         self.names(name);
+        self.named_first(name);
         self.becomes(name, Life::Gone);
         if let Some(wrong) = self.extents.viewed(name, whole, of) {
             self.mistake(stmt, 1, Mistake::Place(wrong), whole);
@@ -472,12 +489,6 @@ impl<'c> Walk<'c> {
     }
 
     fn evaluate(&self, formula: &Formula) -> Option<i128> {
-        match formula {
-            Formula::Constant(value) => Some(*value),
-            Formula::Register(register) => Some(self.registers[register.0 as usize]),
-            Formula::Binary(operator, sides) => {
-                operator.apply(self.evaluate(&sides.0)?, self.evaluate(&sides.1)?).ok()
-            }
-        }
+        formula.value(&|register| self.registers[register.0 as usize]).ok()
     }
 }

@@ -120,7 +120,8 @@ impl Checker<'_> {
             Some((path, stream)) => (stream.clone(), self.draws_of(path, word)),
             None => {
                 let has_device = !self.setup.devices.is_empty();
-                let stream = has_device.then(|| self.default_stream(DeviceId::from_usize(0), "legacy"));
+                let (first, span) = (DeviceId::from_usize(0), self.statements[stmt].span);
+                let stream = has_device.then(|| self.default_stream(first, "legacy", span)).flatten();
                 let nth = self.launches.entry((String::new(), word.to_owned())).or_default();
                 *nth += 1;
                 (stream, stable_hash(&["", word, &nth.to_string()]))

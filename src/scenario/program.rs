@@ -34,6 +34,8 @@ pub struct Program {
     pub statements: IndexVec<StmtId, Statement>,
     /// The buffers of the host.
     pub host_buffers: IndexVec<HostBufferId, HostBuffer>,
+    /// The buffers that may be missing, since only the block of an `else` allocates them first.
+    pub conditional: Vec<BufferId>,
     /// The `expect` lines.
     pub expects: IndexVec<ExpectId, Expect>,
     /// The `snapshot` lines, with their names; empty for a nameless one.
@@ -193,7 +195,7 @@ pub enum Instruction {
 }
 
 /// A register of a host thread. A thread begins with a copy of the registers of the one that starts it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Register(pub u32);
 
 /// What a `sync` names.

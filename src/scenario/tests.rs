@@ -395,6 +395,21 @@ fn a_cursor_unrolls_what_was_written() {
     assert_eq!(steps[3], "s[i]: free x skipped");
 }
 
+/// Each start of a thread counts as a stream, if it uses its default stream.
+#[test]
+fn starts_of_threads_count() {
+    let started = |times: u32| {
+        format!(
+            "kernel k() takes 1us\nrepeat i in 0..{times} {{\nthread t {{\nper_thread: k()\n}}\njoin t\n}}"
+        )
+    };
+    assert_eq!(check(&started(4_096)), Vec::<String>::new());
+    assert_eq!(
+        check(&started(4_097)),
+        ["4 too_many_names: `per_thread` brings the number of streams above 4096"]
+    );
+}
+
 /// Every complete scenario in the language reference is right, and so is each word of it that names a diagnostic.
 #[test]
 fn the_language_reference_is_true() {

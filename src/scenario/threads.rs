@@ -3,13 +3,19 @@
 use super::blocks::Block;
 use super::check::{Checker, Collective, Signal};
 use super::names::{Binding, Kind, Meaning, Row};
-use super::{Action, Chosen, Formula, Instruction, Outcome, Place, Unit, codes};
+use super::value::grouped;
+use super::{Action, Chosen, Formula, Instruction, Operator, Outcome, Place, Register, Unit, codes};
 use crate::base::{BarrierId, CollectiveId, Diagnostic, HostId, SignalId, Span, StmtId, StreamId, nearest};
 use crate::syntax::ast::{self, Path};
 use crate::trace::{Access, CollectiveSetup, Law, Takes};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// How many host threads there may be. Each keeps a counter a stream.
 const THREADS_MAX: u64 = 1_024;
+
+/// How many values all threads together may know: each has its own of every `let` that the run reads.
+const VALUES_MAX: u64 = 1 << 26;
 
 /// The thread whose body is being read.
 #[derive(Clone)]
@@ -17,6 +23,41 @@ pub(super) struct Within {
     pub(super) row: Row<HostId>,
     /// Which of the row, as the thread itself knows it.
     pub(super) index: Option<Formula>,
+    /// The loops in which it is started, from the outermost: the variable, and its values.
+    pub(super) loops: Vec<(Register, Range<u64>)>,
+}
+
+impl Within {
+    /// Which of all starts of the row it is, as the thread itself knows it. `None`: there is only one.
+    pub(super) fn start(&self) -> Option<Formula> {
+        let combine = |operator, left, right| Formula::Binary(operator, Box::new((left, right)));
+        let number = |value: u64| Formula::Constant(i128::from(value));
+        self.loops.iter().fold(None, |outer, (variable, turns)| {
+            let turn = combine(Operator::Subtract, Formula::Register(*variable), number(turns.start));
+            Some(match outer {
+                None => turn,
+                Some(outer) => {
+                    let before = combine(Operator::Multiply, outer, number(turns.end - turns.start));
+                    combine(Operator::Add, before, turn)
+                }
+            })
+        })
+    }
+
+    /// The thread that begins at a start of the row.
+    pub(super) fn host(&self, start: u64) -> HostId {
+        let mut left = start;
+        let turns = self.loops.iter().rev().map(|(variable, turns)| {
+            let count = (turns.end - turns.start).max(1);
+            let turn = turns.start + left % count;
+            left /= count;
+            (*variable, i128::from(turn))
+        });
+        let turns: BTreeMap<_, _> = turns.collect();
+        let value = |register| turns.get(&register).copied().unwrap_or(0);
+        let offset = self.index.as_ref().and_then(|index| index.value(&value).ok()).unwrap_or(0);
+        HostId::from_usize(self.row.base.index() + usize::try_from(offset).unwrap_or(0))
+    }
 }
 
 impl Checker<'_> {
@@ -34,13 +75,25 @@ impl Checker<'_> {
         let chosen = Chosen { base: row.base, index: index.clone() };
         self.code.push(Instruction::Spawn { stmt, thread: chosen.clone(), end: 0 });
         self.enter(Block::Thread);
-        self.within.push(Within { row, index });
+        let loops = self.loops_around();
+        self.within.push(Within { row, index, loops });
         self.items(&thread.body.items);
         self.within.pop();
         let end = self.code.len();
         self.code.push(Instruction::Exit { stmt });
         self.code[start] = Instruction::Spawn { stmt, thread: chosen, end };
         self.leave();
+    }
+
+    fn loops_around(&self) -> Vec<(Register, Range<u64>)> {
+        let turns = self.blocks.iter().filter_map(|around| match around.block {
+            Block::Loop(start) => match &self.code[start] {
+                Instruction::Repeat { register, from, to, .. } => Some((*register, *from..*to)),
+                _ => None,
+            },
+            _ => None,
+        });
+        turns.collect()
     }
 
     /// A thread that touches memory of the host, which takes it some time.
@@ -241,6 +294,22 @@ impl Checker<'_> {
             Meaning::Signal(signal) => Some(signal),
             _ => None,
         }
+    }
+
+    pub(super) fn values_of_threads(&mut self) {
+        let (threads, values) = (self.setup.hosts as u64, u64::from(self.registers));
+        if threads.saturating_mul(values) <= VALUES_MAX {
+            return;
+        }
+        let spawn = self.code.iter().find_map(|instruction| match instruction {
+            Instruction::Spawn { stmt, .. } => Some(*stmt),
+            _ => None,
+        });
+        let Some(span) = spawn.map(|stmt| self.statements[stmt].span) else { return };
+        let message = format!("{threads} threads that each know {values} values are too many");
+        let diagnostic = Diagnostic::error(codes::TOO_MANY_NAMES, message, span, "the first of them");
+        let most = grouped(VALUES_MAX);
+        self.tell(diagnostic.note(format!("threads times values read by `let` and `expect` may be {most}")));
     }
 
     pub(super) fn unawaited_signals(&mut self) {

@@ -148,14 +148,11 @@ fn written_differently(text: &str, draws: &mut Draws) -> String {
         }
         let spaces = |draws: &mut Draws| ["", " ", "\t", "   "][draws.below(4) as usize];
         out.push_str(spaces(draws));
-        for sign in line.trim_start().chars() {
+        let (code, comment) = line.split_at(line.find('#').unwrap_or(line.len()));
+        for sign in code.trim_start().chars() {
             let stands_alone =
                 ":,=()[]{}+*/%".contains(sign) && !line.contains("expect ") && !line.contains("+-");
             match sign {
-                '#' => {
-                    out.push('#');
-                    continue;
-                }
                 ' ' => out.push_str([" ", "  ", "\t"][draws.below(3) as usize]),
                 sign if stands_alone && !line.contains('#') => {
                     out.push_str(spaces(draws));
@@ -165,6 +162,7 @@ fn written_differently(text: &str, draws: &mut Draws) -> String {
                 sign => out.push(sign),
             }
         }
+        out.push_str(comment);
         out.push_str(spaces(draws));
         out.push_str(["\n", "\r\n"][draws.below(2) as usize]);
         if line.is_empty() {

@@ -4,6 +4,7 @@
 mod cli;
 #[cfg(feature = "cli")]
 mod colours;
+mod crossed;
 mod expectations;
 #[cfg(feature = "cli")]
 mod fmt;

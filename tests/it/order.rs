@@ -186,7 +186,7 @@ impl Walk {
         let mut cut = Vec::new();
         self.order.target(target, &mut cut);
         assert_eq!(cut, self.brute.cut(&waited));
-        while !self.order.is_complete(&cut) {
+        while !self.order.is_complete(&cut, &mut 0) {
             self.complete_one();
         }
         assert!(waited.iter().all(|operation| self.brute.completed.contains(operation)));

@@ -430,6 +430,19 @@ fn a_deadlock_names_who_waits() {
         ),
         ("stream a, b\ncollective c of 2 takes 1us\na: c()\nsync a\nb: c()\n", "main 4 line 3 !"),
         ("stream s\ns: host await go\nsync s\nsignal go\n", "main 3 line 2 signal go !"),
+        // Nobody would give it, go on or not; so nobody is waited for.
+        ("thread t {\n  await never\n}\njoin t\n", "t 2 signal never ."),
+        ("stream a, b\ncollective r of 3 takes 1us\na: r()\nb: r()\nsync a\n", "line 3 line 4 parts of r ."),
+        (
+            "stream q, s\nq: host await a signal b\ns: host await b signal a\nsync q\n",
+            "line 2 signal a line 3 signal b !",
+        ),
+        // What comes in the next turn of a loop is still to come; what came in the last one is not.
+        (
+            "thread t {\n  await b\n  signal a\n}\nrepeat i in 0..2 {\n  await a\n  signal b\n}\n",
+            "main 6 signal a t 2 signal b !",
+        ),
+        ("repeat i in 0..1 {\n  signal a\n  await b\n}\n", "main 3 signal b ."),
     ] {
         let (program, mistakes) = millpond::load(text, &Profile::default());
         let program = program.unwrap_or_else(|| panic!("{text}\n{mistakes:?}"));
