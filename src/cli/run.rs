@@ -25,7 +25,7 @@ each. NAME is
   gpu0.default_pool.release_threshold            and its three policies
   gpu0.memory                                    a size
   NAME                                           the value of a `let NAME`
-  profile                                        `default`, or files as for --profile
+  profile                                        `default`, or a --profile
 Expectations that do not hold with other values are counted in the column
 `fails` and do not change the exit status of such a table; an unexpected error
 and a deadlock do. Snapshots are not compared.

@@ -3,9 +3,10 @@
 use super::blocks::Block;
 use super::check::{Checker, Collective, Signal};
 use super::names::{Binding, Kind, Meaning, Row};
-use super::value::grouped;
 use super::{Action, Chosen, Formula, Instruction, Operator, Outcome, Place, Register, Unit, codes};
-use crate::base::{BarrierId, CollectiveId, Diagnostic, HostId, SignalId, Span, StmtId, StreamId, nearest};
+use crate::base::{
+    BarrierId, CollectiveId, Diagnostic, HostId, SignalId, Span, StmtId, StreamId, grouped, nearest,
+};
 use crate::syntax::ast::{self, Path};
 use crate::trace::{Access, CollectiveSetup, Law, Takes};
 use std::collections::BTreeMap;
