@@ -97,10 +97,13 @@ fn events(scenario: &Scenario, program: &Program) -> Vec<Value> {
     lines.map(|line| without_lines(serde_json::from_slice(line).expect("each line is JSON"))).collect()
 }
 
+/// What says where something stands in the text.
+const ABOUT_LINES: [&str; 4] = ["line", "text", "not_reached", "handled_by"];
+
 fn without_lines(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let fields = fields.into_iter().filter(|(name, _)| name != "line" && name != "text");
+            let fields = fields.into_iter().filter(|(name, _)| !ABOUT_LINES.contains(&name.as_str()));
             Value::Object(fields.map(|(name, value)| (name, without_lines(value))).collect())
         }
         Value::Array(values) => Value::Array(values.into_iter().map(without_lines).collect()),
