@@ -110,7 +110,7 @@ impl Plan {
                 11..13 => self.write(thread, Does::Sleep(takes), format!("sleep {takes}ns")),
                 13 | 14 => self.write(thread, Does::Sync(Some(stream)), format!("sync s[{stream}]")),
                 15 => self.write(thread, Does::Sync(None), "sync device".to_owned()),
-                16 => self.write(thread, Does::SyncEvent(name), format!("poll e[{name}] until done")),
+                16 => self.write(thread, Does::SyncEvent(name), format!("sync e[{name}]")),
                 17 | 18 => self.write(thread, Does::Signal(name), format!("signal g{name}")),
                 19 if draws.below(3) == 0 => self.write(thread, Does::Await(name), format!("await g{name}")),
                 20 if self.threads.len() > 1 && thread == 0 => {
