@@ -125,6 +125,19 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Complaint> {
     Ok(paths)
 }
 
+/// Adds the files with this extension that lie below a folder, in the order of their names.
+pub(super) fn files_below(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) -> Result<(), Complaint> {
+    for path in entries(folder)? {
+        // A link to a folder could lead round in a circle.
+        if path.is_dir() && !path.is_symlink() {
+            files_below(&path, extension, found)?;
+        } else if path.extension().is_some_and(|own| own == extension) {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
 /// Where the output of a command goes: to the terminal or pipe, or to a file that appears only when it is whole.
 #[derive(Debug)]
 pub(super) enum Output {

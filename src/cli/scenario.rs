@@ -104,6 +104,9 @@ impl Scenario {
             return Ok(Self { profile: None, ..self });
         }
         let name = path.display().to_string();
+        if path.is_dir() {
+            return Err(Complaint::wrong(format!("{name} is a directory, not a profile: name a file in it")));
+        }
         let profile = Profile::read(&outside::read(path)?)
             .map_err(|error| Complaint::wrong(format!("{name} is no profile: {error}")))?;
         Ok(Self { profile: Some((name, profile)), ..self })
@@ -314,7 +317,7 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Complaint> {
     let mut found = Vec::new();
     for path in paths {
         if path.is_dir() {
-            find_below(path, &mut found)?;
+            outside::files_below(path, "scn", &mut found)?;
         } else if path.exists() {
             found.push(path.clone());
         } else {
@@ -325,16 +328,4 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Complaint> {
         }
     }
     Ok(found)
-}
-
-fn find_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Complaint> {
-    for path in outside::entries(folder)? {
-        // A link to a folder could lead round in a circle.
-        if path.is_dir() && !path.is_symlink() {
-            find_below(&path, found)?;
-        } else if path.extension().is_some_and(|extension| extension == "scn") {
-            found.push(path);
-        }
-    }
-    Ok(())
 }

@@ -61,7 +61,7 @@ impl Place {
     pub(super) fn orphans(&self) -> Result<Vec<(PathBuf, String)>, Complaint> {
         let mut files = Vec::new();
         if self.folder.is_dir() {
-            snapshots_below(&self.folder, &mut files)?;
+            outside::files_below(&self.folder, "snap", &mut files)?;
         }
         let mut orphans = Vec::new();
         for file in files {
@@ -121,18 +121,6 @@ impl Place {
         let header = format!("---\nsource: tests/scenarios.rs\ninput_file: {}\n---\n", scalar(&self.name));
         outside::write(&self.file, &format!("{header}{}\n", normal(text)))
     }
-}
-
-/// The names of those below a folder.
-fn snapshots_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Complaint> {
-    for path in outside::entries(folder)? {
-        if path.is_dir() && !path.is_symlink() {
-            snapshots_below(&path, found)?;
-        } else if path.extension().is_some_and(|extension| extension == "snap") {
-            found.push(path);
-        }
-    }
-    Ok(())
 }
 
 /// What the header of a snapshot file calls its scenario.

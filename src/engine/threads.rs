@@ -1,6 +1,6 @@
 //! Host threads as the machine sees them, and what makes them wait apart from the device: signals, barriers, each other.
 //!
-//! What a thread has seen complete is kept by the order; the cuts here are what signals and barriers carry from one thread
+//! What a thread has seen complete is kept by the order; the cuts here are what signals carry from one thread
 //! to another. It must not know streams or allocators.
 
 use crate::base::{BarrierId, DeviceId, HostId, IndexVec, Nanos, SignalId, StmtId, reuse_on_clone};

@@ -207,7 +207,7 @@ impl<'t> Checker<'t> {
             ast::Statement::Let(value) => self.declare_value(span, value),
             ast::Statement::Repeat(repeat) => self.repeat(span, repeat),
             ast::Statement::Thread(thread) => self.thread(span, thread),
-            ast::Statement::Errand(errand) => self.errand(span, errand),
+            ast::Statement::Asynchronous(asynchronous) => self.asynchronous(span, asynchronous),
             // Each variant is a tree of its own.
             ast::Statement::Variant(_) => {}
             ast::Statement::Call(call) => self.call(span, call),

@@ -193,7 +193,7 @@ impl NameTable {
             Statement::Collective(collective) => self.declares(Kind::Collective, &collective.name),
             Statement::Let(value) => self.declares(Kind::Value, &value.name),
             Statement::Repeat(repeat) => self.survey(&repeat.body.items, text),
-            Statement::Errand(errand) => self.declares(Kind::Thread, &errand.name),
+            Statement::Asynchronous(asynchronous) => self.declares(Kind::Thread, &asynchronous.name),
             Statement::Thread(thread) => {
                 self.declares(Kind::Thread, &thread.name.name);
                 self.survey(&thread.body.items, text);

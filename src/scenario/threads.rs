@@ -72,18 +72,25 @@ impl Checker<'_> {
             self.items(&thread.body.items);
             return self.leave();
         };
-        let start = self.code.len();
         let chosen = Chosen { base: row.base, index: index.clone() };
-        self.code.push(Instruction::Spawn { stmt, thread: chosen.clone(), end: 0 });
-        self.enter(Block::Thread);
-        let loops = self.loops_around();
-        self.within.push(Within { row, index, loops });
-        self.items(&thread.body.items);
-        self.within.pop();
+        self.spawned(stmt, chosen, |checker| {
+            checker.enter(Block::Thread);
+            let loops = checker.loops_around();
+            checker.within.push(Within { row, index, loops });
+            checker.items(&thread.body.items);
+            checker.within.pop();
+            checker.leave();
+        });
+    }
+
+    /// The code of a thread, which stands where it is started.
+    fn spawned(&mut self, stmt: StmtId, thread: Chosen<HostId>, body: impl FnOnce(&mut Self)) {
+        let start = self.code.len();
+        self.code.push(Instruction::Spawn { stmt, thread: thread.clone(), end: 0 });
+        body(self);
         let end = self.code.len();
         self.code.push(Instruction::Exit { stmt });
-        self.code[start] = Instruction::Spawn { stmt, thread: chosen, end };
-        self.leave();
+        self.code[start] = Instruction::Spawn { stmt, thread, end };
     }
 
     fn loops_around(&self) -> Vec<(Register, Range<u64>)> {
@@ -98,23 +105,19 @@ impl Checker<'_> {
     }
 
     /// A thread that touches memory of the host, which takes it some time.
-    pub(super) fn errand(&mut self, span: Span, errand: &ast::Errand) {
+    pub(super) fn asynchronous(&mut self, span: Span, asynchronous: &ast::Asynchronous) {
         let stmt = self.begin(span, Outcome::Succeeds);
-        let touch = self.touch(&errand.at, errand.access);
-        let takes = errand.takes.as_ref().map(|takes| self.runtime_value(takes, Unit::Nanos));
-        let name = ast::Segment { name: errand.name.clone(), index: None };
+        let touch = self.touch(&asynchronous.at, asynchronous.access);
+        let takes = asynchronous.takes.as_ref().map(|takes| self.runtime_value(takes, Unit::Nanos));
+        let name = ast::Segment { name: asynchronous.name.clone(), index: None };
         let Some((row, _)) = self.new_threads(&name) else { return };
         let (Some(touch), false) = (touch, matches!(takes, Some(None))) else { return };
-        let start = self.code.len();
-        let thread = Chosen { base: row.base, index: None };
-        self.code.push(Instruction::Spawn { stmt, thread: thread.clone(), end: 0 });
-        self.code.push(Instruction::Call { stmt, action: touch });
-        if let Some(Some(takes)) = takes {
-            self.code.push(Instruction::Call { stmt, action: Action::Sleep(takes) });
-        }
-        let end = self.code.len();
-        self.code.push(Instruction::Exit { stmt });
-        self.code[start] = Instruction::Spawn { stmt, thread, end };
+        self.spawned(stmt, Chosen { base: row.base, index: None }, |checker| {
+            checker.code.push(Instruction::Call { stmt, action: touch });
+            if let Some(Some(takes)) = takes {
+                checker.code.push(Instruction::Call { stmt, action: Action::Sleep(takes) });
+            }
+        });
     }
 
     /// `await` waits for a signal, or for the end of a thread.

@@ -115,7 +115,7 @@ pub enum Statement {
     /// `thread t { .. }`
     Thread(Thread),
     /// `async r = host_write h takes 5us`
-    Errand(Errand),
+    Asynchronous(Asynchronous),
     /// `variant off { .. }`
     Variant(Variant),
     /// A call.

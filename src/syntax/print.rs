@@ -208,7 +208,7 @@ impl Display for Statement {
             Statement::Thread(Thread { name, .. }) => write!(f, "thread {name} {{"),
             Statement::HostBuffers(declared) => declared.fmt(f),
             Statement::View(View { name, of }) => write!(f, "view {name} = {of}"),
-            Statement::Errand(Errand { name, at, access, takes }) => {
+            Statement::Asynchronous(Asynchronous { name, at, access, takes }) => {
                 let word = if *access == Access::Read { "host_read" } else { "host_write" };
                 write!(f, "async {name} = {word} {at}{}", After(" takes ", takes))
             }

@@ -72,7 +72,7 @@ impl Tree<'_> {
             Rule::thread => {
                 Statement::Thread(Thread { name: self.segment(next(&mut parts)), body: Body::default() })
             }
-            Rule::errand => self.errand(negated),
+            Rule::asynchronous => self.asynchronous(negated),
             Rule::variant => {
                 Statement::Variant(Variant { name: self.name(next(&mut parts)), body: Body::default() })
             }

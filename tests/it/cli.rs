@@ -27,7 +27,7 @@ expect gpu0.default_pool.usd == 0B
 ";
 
 /// A folder of its own that is removed at the end.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Self {

@@ -5,12 +5,12 @@
 //! same events again and in the usual form.
 
 use crate::budget;
+use crate::machine::Recorder;
 use millpond::base::Draws;
 use millpond::engine;
 use millpond::oracle::Accounting;
 use millpond::profile::Profile;
 use millpond::scenario::Program;
-use millpond::trace::{Detail, Event, Sink};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -253,19 +253,6 @@ fn program(draws: &mut Draws) -> String {
     text.some_lines(4);
     text.line("sync device\nsync gpu1\nsnapshot");
     text.text
-}
-
-/// Keeps every event as text.
-#[derive(Default)]
-struct Recorder(Vec<String>);
-
-impl Sink for Recorder {
-    fn wants(&self, _: Detail) -> bool {
-        true
-    }
-    fn event(&mut self, event: &Event<'_>) {
-        self.0.push(format!("{event:?}"));
-    }
 }
 
 fn load(text: &str) -> Program {

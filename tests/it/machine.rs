@@ -39,7 +39,7 @@ impl Chooser for Drawn {
 
 /// Keeps every event as text.
 #[derive(Clone, Default)]
-struct Recorder(Vec<String>);
+pub(crate) struct Recorder(pub(crate) Vec<String>);
 
 impl Sink for Recorder {
     fn wants(&self, _: Detail) -> bool {

@@ -112,6 +112,9 @@ fn profiles_are_values_too() {
         let (wrong, _, said) = run(&arguments);
         assert!(wrong == 2 && said.contains("wrong.ron is no profile: rules.growth"), "{said}");
     }
+    let here = folder.0.display().to_string();
+    let (wrong, _, said) = run(&["--profile", &here]);
+    assert!(wrong == 2 && said.contains("is a directory, not a profile"), "{said}");
     let (wrong, _, said) = run(&["--profile", "missing.ron"]);
     assert!(wrong == 2 && said.contains("missing.ron"), "{said}");
 }

@@ -354,7 +354,7 @@ impl Allocator for Cuda {
         let search = Search { pool, size, at: request.at, known };
         let room = self.room_of(pool);
         let can_grow = self.plan_growth(pool, size, room).is_some();
-        search.refusals(Bytes(room), can_grow, self.can_grow_otherwise(pool, size, known.seen))
+        search.refusals(Bytes(room), can_grow, self.can_grow_otherwise(can_grow, pool, size, known.seen))
     }
 
     fn picture(&self, id: PoolId) -> PoolPicture {

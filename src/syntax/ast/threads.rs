@@ -26,7 +26,7 @@ pub struct Thread {
 
 /// A thread that reads or writes memory of the host, and ends.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Errand {
+pub struct Asynchronous {
     /// Its name.
     pub name: Name,
     /// What it touches.

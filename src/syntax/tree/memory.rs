@@ -64,13 +64,13 @@ impl Tree<'_> {
         CallKind::Touch { at: self.place(place), access }
     }
 
-    pub(super) fn errand(&mut self, node: Node<'_>) -> Statement {
+    pub(super) fn asynchronous(&mut self, node: Node<'_>) -> Statement {
         let reads = node.clone().into_inner().any(|child| child.as_rule() == Rule::kw_host_read);
         let access = if reads { Access::Read } else { Access::Write };
         let mut rest = parts(node);
         let name = self.name(next(&mut rest));
         let at = self.place(next(&mut rest));
         let takes = rest.next().map(|lasting| self.only_expression(lasting));
-        Statement::Errand(Errand { name, at, access, takes })
+        Statement::Asynchronous(Asynchronous { name, at, access, takes })
     }
 }
