@@ -71,8 +71,7 @@ fn reported(scenario: &Scenario, program: &Program) -> Result<(), Failed> {
     {
         return Err(format!("the report has a line that is wider than 80 columns:\n{line}").into());
     }
-    repeats(scenario, program, &outcome.report)?;
-    means_the_same_formatted(scenario, program)
+    repeats(scenario, program, &outcome.report)
 }
 
 /// The same seed gives the same bytes, as text and as JSON lines, and each of these is JSON.
@@ -92,38 +91,6 @@ fn repeats(scenario: &Scenario, program: &Program, report: &str) -> Result<(), F
         serde_json::from_slice::<serde_json::Value>(line)?;
     }
     Ok(())
-}
-
-/// The usual form of the text gives the same events, but for what they say about lines.
-fn means_the_same_formatted(scenario: &Scenario, program: &Program) -> Result<(), Failed> {
-    let formatted =
-        millpond::syntax::format(&scenario.text).map_err(|_| "it can be run and not formatted")?;
-    let formatted = scenario.with_text(formatted);
-    let Ok((others, _)) = formatted.load_all() else {
-        return Err("its usual form is no valid scenario".into());
-    };
-    let other = others.iter().find(|other| other.variant == program.variant);
-    let other = other.ok_or("its usual form has no such variant")?;
-    let events = |scenario: &Scenario, program: &Program| -> Result<Vec<serde_json::Value>, Failed> {
-        let bytes = scenario.run_as_lines(program, &SETTINGS, Notation::Json, Vec::new())?.1?;
-        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(10_000);
-        lines.map(|line| Ok(without_lines(serde_json::from_slice(line)?))).collect()
-    };
-    if events(scenario, program)? != events(&formatted, other)? {
-        return Err("its usual form runs differently".into());
-    }
-    Ok(())
-}
-
-fn without_lines(value: serde_json::Value) -> serde_json::Value {
-    match value {
-        serde_json::Value::Object(fields) => {
-            let fields = fields.into_iter().filter(|(name, _)| name != "line" && name != "text");
-            serde_json::Value::Object(fields.map(|(name, value)| (name, without_lines(value))).collect())
-        }
-        serde_json::Value::Array(values) => values.into_iter().map(without_lines).collect(),
-        value => value,
-    }
 }
 
 /// Compares through insta, which honours `INSTA_UPDATE`, writes what is to be reviewed, and panics where there is a

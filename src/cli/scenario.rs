@@ -114,7 +114,7 @@ impl Scenario {
 
     /// The same file with another text.
     #[must_use]
-    pub fn with_text(&self, text: String) -> Self {
+    pub(super) fn with_text(&self, text: String) -> Self {
         Self { text, ..self.clone() }
     }
 
