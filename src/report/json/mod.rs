@@ -264,6 +264,8 @@ struct PictureLine<'a> {
 enum OperandsLine {
     Values { left: i128, right: i128 },
     Placements { subject: Option<u64>, object: Option<u64> },
+    Ended { ended: &'static str },
+    Readiness { readiness: &'static str },
 }
 
 #[derive(Serialize)]
@@ -432,6 +434,8 @@ fn operands_line(operands: &Operands) -> OperandsLine {
             subject: subject.as_ref().map(|placement| placement.range.start),
             object: object.as_ref().map(|placement| placement.range.start),
         },
+        Operands::Ended { ended, .. } => OperandsLine::Ended { ended: ended.name() },
+        Operands::Readiness { readiness, .. } => OperandsLine::Readiness { readiness: readiness.name() },
     }
 }
 
@@ -486,6 +490,8 @@ enum MismatchLine {
     Addresses { subject: u64, object: u64 },
     NoWait { freed: bool },
     Waits,
+    Ended(&'static str),
+    Readiness(&'static str),
 }
 
 #[derive(Serialize)]
@@ -577,5 +583,7 @@ fn mismatch_line(mismatch: &Mismatch) -> MismatchLine {
         Mismatch::Addresses { subject, object } => MismatchLine::Addresses { subject, object },
         Mismatch::NoWait { freed } => MismatchLine::NoWait { freed },
         Mismatch::Waits => MismatchLine::Waits,
+        Mismatch::Ended(ended) => MismatchLine::Ended(ended.name()),
+        Mismatch::Readiness(readiness) => MismatchLine::Readiness(readiness.name()),
     }
 }

@@ -95,6 +95,7 @@ impl Mismatches {
     }
 
     fn since(&self, book: &Book<'_>, stmt: StmtId, operands: &Operands) -> Vec<Since> {
+        let by = |stmt: Option<StmtId>| stmt.map(|_| Since { read: None, stmt }).into_iter().collect();
         match operands {
             Operands::Values { .. } => {
                 let reads = self.reads.get(&stmt).into_iter().flatten();
@@ -103,7 +104,12 @@ impl Mismatches {
             }
             Operands::Placements { subject, .. } => {
                 let known = subject.as_ref().and_then(|subject| book.known(subject.alloc));
-                known.map(|known| Since { read: None, stmt: Some(known.stmt) }).into_iter().collect()
+                by(known.map(|known| known.stmt))
+            }
+            Operands::Ended { stmt, .. } => by(*stmt),
+            Operands::Readiness { alloc, .. } => {
+                let known = book.known(*alloc);
+                by(known.map(|known| known.freed.map_or(known.stmt, |freed| freed.stmt)))
             }
         }
     }
