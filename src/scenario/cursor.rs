@@ -148,30 +148,12 @@ impl Cursor {
 
     /// Goes on to the next call of a thread.
     pub fn next(&mut self, program: &Program, host: HostId) -> Step {
-        let Self { threads, buffers, handles, outcomes } = self;
+        let Self { threads, buffers, .. } = self;
         let thread = &mut threads[host];
         while let Some(instruction) = program.code.get(thread.next) {
             thread.next += 1;
             match instruction {
-                Instruction::Call { stmt, action } => {
-                    (thread.expects, thread.failed, thread.latest) = (Expects::Nothing, None, *stmt);
-                    return match thread.call(action, buffers, outcomes) {
-                        Ok(mut call) => {
-                            handles.resolve(&mut call);
-                            if let (Call::Create { resource, .. }, Expects::Created(creation)) =
-                                (&mut call, thread.expects)
-                            {
-                                *resource = handles.next(creation);
-                            }
-                            Step::Call(*stmt, call)
-                        }
-                        Err(Obstacle::Absent(buffer)) => {
-                            outcomes.skipped(*stmt);
-                            Step::Skipped(*stmt, buffer)
-                        }
-                        Err(Obstacle::Broken(broken)) => thread.break_off(program, *stmt, broken),
-                    };
-                }
+                Instruction::Call { stmt, action } => return self.make(program, host, *stmt, action),
                 Instruction::Let { stmt, register, value } => match thread.evaluate(value) {
                     Ok(value) => thread.registers[register.0 as usize] = value,
                     Err(broken) => return thread.break_off(program, *stmt, broken),
@@ -218,6 +200,29 @@ impl Cursor {
             }
         }
         Step::Done
+    }
+
+    /// The call of an action, or why there is none.
+    fn make(&mut self, program: &Program, host: HostId, stmt: StmtId, action: &Action) -> Step {
+        let Self { threads, buffers, handles, outcomes } = self;
+        let thread = &mut threads[host];
+        (thread.expects, thread.failed, thread.latest) = (Expects::Nothing, None, stmt);
+        match thread.call(action, buffers, outcomes) {
+            Ok(mut call) => {
+                handles.resolve(&mut call);
+                if let (Call::Create { resource, .. }, Expects::Created(creation)) =
+                    (&mut call, thread.expects)
+                {
+                    *resource = handles.next(creation);
+                }
+                Step::Call(stmt, call)
+            }
+            Err(Obstacle::Absent(buffer)) => {
+                outcomes.skipped(stmt);
+                Step::Skipped(stmt, buffer)
+            }
+            Err(Obstacle::Broken(broken)) => thread.break_off(program, stmt, broken),
+        }
     }
 
     fn spawn(&mut self, program: &Program, host: HostId, stmt: StmtId, child: HostId, begins: usize) -> Step {
@@ -327,6 +332,17 @@ impl Thread {
             Action::Await(signal) => Call::Await(*signal),
             Action::Join(thread) => Call::Join(self.chosen(thread)?),
             Action::Barrier(barrier) => Call::Barrier(*barrier),
+            Action::Compare { .. }
+            | Action::Relate { .. }
+            | Action::ExpectReady { .. }
+            | Action::ExpectEnded { .. } => self.expectation(action, buffers, outcomes)?,
+            Action::Snapshot(snapshot) => Call::Snapshot(*snapshot),
+        })
+    }
+
+    /// An expectation, with what it is about.
+    fn expectation(&self, action: &Action, buffers: &[Bound], outcomes: &Outcomes) -> Result<Call, Broken> {
+        Ok(match action {
             Action::Compare { expect, left, right } => {
                 let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
                 Call::Expect { expect: *expect, operands: Operands::Values { left, right } }
@@ -350,7 +366,7 @@ impl Thread {
                 };
                 Call::Expect { expect: *expect, operands: Operands::Ended { stmt, ended } }
             }
-            Action::Snapshot(snapshot) => Call::Snapshot(*snapshot),
+            _ => unreachable!("only such actions come here"),
         })
     }
 

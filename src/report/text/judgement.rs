@@ -341,15 +341,13 @@ pub(super) fn why(mismatch: &Mismatch, demand: Demand) -> String {
         Mismatch::NoWait { freed: true } => "it waits for no such free".to_owned(),
         Mismatch::NoWait { freed: false } => "the other was not freed".to_owned(),
         Mismatch::Waits => "it waits for that free".to_owned(),
-        Mismatch::Ended(Ended::NotMade) => "the call was not made by then".to_owned(),
-        Mismatch::Ended(Ended::Skipped) => "the call was skipped".to_owned(),
-        Mismatch::Ended(Ended::Succeeded) => "the call succeeded".to_owned(),
-        Mismatch::Ended(Ended::Failed(failure)) => format!("the call failed with {failure}"),
+        Mismatch::Ended(Ended::NotMade) => "it was not called by then".to_owned(),
+        Mismatch::Ended(Ended::Skipped) => "it was skipped".to_owned(),
+        Mismatch::Ended(Ended::Succeeded) => "it succeeded".to_owned(),
+        Mismatch::Ended(Ended::Failed(failure)) => format!("it failed with {failure}"),
         Mismatch::Readiness(Readiness::Ready) => "it is ready".to_owned(),
         Mismatch::Readiness(Readiness::Freed) => "it is freed".to_owned(),
-        Mismatch::Readiness(Readiness::NotOrdered) => {
-            "the stream is not ordered after its allocation".to_owned()
-        }
+        Mismatch::Readiness(Readiness::NotOrdered) => "the stream is not ordered after it".to_owned(),
         Mismatch::Readiness(Readiness::NoStream) => "the stream does not exist".to_owned(),
     }
 }

@@ -10,7 +10,7 @@ use crate::oracle::{Mismatch, Verdict, mismatch};
 use crate::report::names::Book;
 use crate::scenario::{Action, Demand, Instruction, Program, Unit};
 use crate::trace::{
-    Comparison, DeviceFigure, Event, Figure, Kind, Ledger, Operands, PoolState, Reading as Read,
+    Comparison, DeviceFigure, Event, Figure, Kind, Ledger, Operands, PoolState, Readiness, Reading as Read,
 };
 use std::collections::BTreeMap;
 
@@ -107,6 +107,7 @@ impl Mismatches {
                 by(known.map(|known| known.stmt))
             }
             Operands::Ended { stmt, .. } => by(*stmt),
+            Operands::Readiness { readiness: Readiness::NoStream, .. } => Vec::new(),
             Operands::Readiness { alloc, .. } => {
                 let known = book.known(*alloc);
                 by(known.map(|known| known.freed.map_or(known.stmt, |freed| freed.stmt)))
