@@ -24,6 +24,7 @@ b: u = alloc 32MiB from p as big or_fails out_of_memory
 b: free u as skipped
 repeat i in 0..2 {
   a: w[i] = alloc 24MiB * i from p as turn or_fails out_of_memory
+  a: free w[i] as back
 }
 query b as asked or_fails not_ready
 free y as twice or_fails invalid_value
@@ -41,7 +42,7 @@ let before = p.used
 ";
 
 /// A form, with what meets it and what does not.
-const FORMS: [(&str, &str); 40] = [
+const FORMS: [(&str, &str); 41] = [
     ("p.used == 64MiB", "p.used == 0B"),
     ("p.used != 0B", "p.used != before"),
     ("p.pending < 1B", "p.used < 64MiB"),
@@ -71,6 +72,7 @@ const FORMS: [(&str, &str); 40] = [
     // Of a loop the latest turn; of an array each name has its own.
     ("turn fails out_of_memory", "turn not fails"),
     ("w[0] not fails", "w[0] fails out_of_memory"),
+    ("w[0] not fails invalid_value", "back not fails"),
     ("w[1] fails out_of_memory", "w[1] not fails"),
     ("asked fails not_ready", "asked not fails"),
     ("twice fails invalid_value", "twice fails out_of_memory"),

@@ -21,6 +21,7 @@ mod naive;
 mod order;
 #[cfg(feature = "cli")]
 mod readme;
+mod ready;
 #[cfg(feature = "cli")]
 mod soup;
 #[cfg(feature = "cli")]
