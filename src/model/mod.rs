@@ -3,6 +3,7 @@
 //! A model sees cuts of progress, never time, graphs or names.
 
 pub mod cuda;
+pub mod stream_order;
 
 use crate::base::{Bytes, DeviceId, PoolId};
 use crate::trace::{
