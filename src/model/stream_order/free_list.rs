@@ -20,6 +20,10 @@ impl FreeList {
         self.pointers.len()
     }
 
+    pub(super) fn largest(&self) -> usize {
+        self.capacities.max()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = Block> + '_ {
         let blocks = self.pointers.iter().zip(self.capacities.as_slice());
         blocks.map(|(ptr, capacity)| Block { ptr: *ptr, capacity: *capacity })
