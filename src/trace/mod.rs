@@ -19,8 +19,8 @@ pub use device::{DeviceFigure, DeviceState, Reading};
 pub use event::{Cause, Deadlock, Event, Kind, Waiter};
 pub use memory::{Access, Memory, Use};
 pub use setup::{
-    Attributes, CollectiveSetup, DeviceSetup, HostCosts, PoolSetup, Remap, Reuse, Rules, Setup, StreamKind,
-    StreamSetup,
+    Attributes, CollectiveSetup, DeviceSetup, HostCosts, Model, PoolSetup, Remap, Reuse, Rules, Setup,
+    StreamKind, StreamSetup,
 };
 pub use sink::{Detail, Nothing, Sink};
 pub use state::{Account, Block, BlockState, Ledger, PoolPicture, PoolState};

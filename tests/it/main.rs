@@ -21,6 +21,7 @@ mod naive;
 mod order;
 #[cfg(feature = "cli")]
 mod readme;
+mod seed_model;
 #[cfg(feature = "cli")]
 mod soup;
 #[cfg(feature = "cli")]
