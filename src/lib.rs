@@ -76,5 +76,5 @@ fn in_twin(diagnostic: Diagnostic, variant: &str, twin: &edit::Twin<'_>, text: &
 
 /// Every diagnostic that [`load`] can give, with what it means.
 pub fn codes() -> impl Iterator<Item = (Code, &'static str)> {
-    syntax::CODES.iter().chain(edit::CODES).chain(scenario::CODES).copied()
+    syntax::CODES.iter().chain(scenario::CODES).copied()
 }

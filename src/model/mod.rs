@@ -3,11 +3,13 @@
 //! A model sees cuts of progress, never time, graphs or names.
 
 pub mod cuda;
+pub mod oxicuda;
+pub mod stream_order;
 
 use crate::base::{Bytes, DeviceId, PoolId, StreamId};
 use crate::trace::{
-    Account, AllocId, Attribute, Cut, Decision, DeviceState, Failure, PoolPicture, PoolState, Readiness,
-    Refusals, Ticket,
+    Account, AllocId, Attribute, Call, Cut, Decision, DeviceState, Failure, PoolPicture, PoolState,
+    Readiness, Refusals, Target, Ticket,
 };
 
 /// What is known about progress at a call, one counter a stream each.
@@ -34,26 +36,46 @@ pub struct Request {
     pub at: Ticket,
 }
 
+/// An allocation that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Denied {
+    /// Why.
+    pub failure: Failure,
+    /// What the pool gave back to the device all the same.
+    pub unmapped: Bytes,
+}
+
+impl From<Failure> for Denied {
+    fn from(failure: Failure) -> Self {
+        Self { failure, unmapped: Bytes::ZERO }
+    }
+}
+
 /// Whose memory a free gave back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freed {
     /// Nobody's: it was the null pointer.
     Nothing,
     /// That of a pool.
-    Pool(PoolId),
+    Pool {
+        /// The pool.
+        pool: PoolId,
+        /// What the pool gave back to the device with this call.
+        unmapped: Bytes,
+    },
     /// That of a device, outside of pools.
     Outside(DeviceId),
 }
 
 /// An allocator.
 ///
-/// `clone_from` does not touch the heap once the target has been as large as the source.
+/// `clone_from` of the `cuda` model does not touch the heap once the target has been as large as the source.
 pub trait Allocator: Clone {
-    /// Places an allocation, or fails and changes nothing.
+    /// Places an allocation, or fails and hands nothing out.
     ///
     /// # Errors
-    /// [`Failure::OutOfMemory`]
-    fn alloc(&mut self, request: Request, known: Known<'_>) -> Result<Decision, Failure>;
+    /// [`Failure::OutOfMemory`]; [`Failure::InvalidValue`] for a size that the model does not take.
+    fn alloc(&mut self, request: Request, known: Known<'_>) -> Result<Decision, Denied>;
 
     /// Places memory outside of pools, or fails and changes nothing.
     ///
@@ -80,10 +102,16 @@ pub trait Allocator: Clone {
     /// told in `returned`.
     fn completed(&mut self, done: &Cut, returned: &mut Vec<(Ticket, DeviceId, Bytes)>);
 
-    /// A host synchronisation has returned. Frees within `observed` become available to every stream; then the pools of
-    /// the device `releases` give back what their threshold says, which is told in `released`.
+    /// A call went by that is not for the allocator, such as the record of an event.
+    fn heard(&mut self, call: &Call) {
+        let _ = call;
+    }
+
+    /// A host synchronisation of `target` has returned. Frees within `observed` become available to every stream; then the
+    /// pools of the device `releases` give back what their threshold says, which is told in `released`.
     fn synchronised(
         &mut self,
+        target: Target,
         releases: Option<DeviceId>,
         observed: &Cut,
         released: &mut Vec<(PoolId, Bytes)>,

@@ -230,6 +230,7 @@ impl NameTable {
             }
             Statement::Version(_)
             | Statement::Scenario(_)
+            | Statement::Model(_)
             | Statement::Variant(_)
             | Statement::Expect(_)
             | Statement::Snapshot(_) => {}

@@ -187,6 +187,7 @@ impl Display for Statement {
         match self {
             Statement::Version(number) => write!(f, "millpond {number}"),
             Statement::Scenario(title) => write!(f, "scenario \"{title}\""),
+            Statement::Model(model) => write!(f, "model {model}"),
             Statement::Device(Device { name, settings }) => write!(f, "device {name}{settings}"),
             Statement::Pool(Pool { name, device, settings }) => {
                 write!(f, "pool {name}{}{settings}", After(" on ", device))

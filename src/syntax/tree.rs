@@ -55,6 +55,7 @@ impl Tree<'_> {
         match rule {
             Rule::version => Statement::Version(self.name(next(&mut parts))),
             Rule::scenario => Statement::Scenario(self.quoted(next(&mut parts))),
+            Rule::model => Statement::Model(self.name(next(&mut parts))),
             Rule::snapshot => Statement::Snapshot(parts.next().map(|title| self.quoted(title))),
             Rule::device => {
                 let name = self.name(next(&mut parts));

@@ -21,8 +21,8 @@ pub use event::{Cause, Deadlock, Event, Kind, Waiter};
 pub use memory::{Access, Memory, Use};
 pub use operands::{Ended, Operands, Readiness};
 pub use setup::{
-    Attributes, CollectiveSetup, DeviceSetup, HostCosts, PoolSetup, Remap, Reuse, Rules, Setup, StreamKind,
-    StreamSetup,
+    Attributes, CollectiveSetup, DeviceSetup, HostCosts, Model, PoolSetup, Remap, Reuse, Rules, Setup,
+    StreamKind, StreamSetup,
 };
 pub use sink::{Detail, Nothing, Sink};
 pub use state::{Account, Block, BlockState, Ledger, PoolPicture, PoolState};

@@ -22,6 +22,7 @@ mod order;
 #[cfg(feature = "cli")]
 mod readme;
 mod ready;
+mod seed_model;
 #[cfg(feature = "cli")]
 mod soup;
 #[cfg(feature = "cli")]

@@ -7,8 +7,8 @@ use millpond::base::{Bytes, DeviceId, Draws, IndexVec, PoolId, StreamId, index_v
 use millpond::model::cuda::Cuda;
 use millpond::model::{Allocator, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, DeviceSetup, DeviceState, HostCosts, Policy, PoolSetup,
-    Readiness, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Ticket,
+    AllocId, Attribute, Attributes, BlockState, DeviceSetup, DeviceState, HostCosts, Model, Policy,
+    PoolSetup, Readiness, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use model::{ALIGN, CHUNK, Cuts, GRANULE, Is, Naive, NaivePool, Piece, is_held};
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,6 +54,7 @@ impl Walk {
         };
         let naive_pools = pools.iter().map(naive_pool).collect();
         let setup = Setup {
+            model: Model::Cuda,
             devices: index_vec![DeviceSetup { memory: Bytes(memory) }],
             pools,
             streams: (0..streams).map(|_| StreamSetup { device, kind: StreamKind::NonBlocking }).collect(),
@@ -282,7 +283,12 @@ impl Walk {
         }
         let releases = self.draws.below(2) == 0;
         let seen = &self.cuts.seen;
-        self.cuda.synchronised(releases.then_some(DeviceId::new(0)), seen, &mut Vec::new());
+        self.cuda.synchronised(
+            Target::Device(DeviceId::new(0)),
+            releases.then_some(DeviceId::new(0)),
+            seen,
+            &mut Vec::new(),
+        );
         self.naive.synchronise(seen, releases);
     }
 

@@ -14,11 +14,11 @@ mod runs;
 mod shelf;
 mod tiles;
 
-use super::{Allocator, Freed, Known, Request};
+use super::{Allocator, Denied, Freed, Known, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
 use crate::trace::{
     Account, AllocId, Attribute, Block, BlockState, Cut, Decision, DeviceSetup, DeviceState, Failure, Policy,
-    PoolPicture, PoolState, Range, Readiness, Refusals, Remap, Rules, Setup, Ticket,
+    PoolPicture, PoolState, Range, Readiness, Refusals, Remap, Rules, Setup, Target, Ticket,
 };
 use address::AddressSpace;
 use chunks::Span;
@@ -209,7 +209,7 @@ impl Cuda {
 }
 
 impl Allocator for Cuda {
-    fn alloc(&mut self, request: Request, known: Known<'_>) -> Result<Decision, Failure> {
+    fn alloc(&mut self, request: Request, known: Known<'_>) -> Result<Decision, Denied> {
         if request.size == Bytes::ZERO {
             return Ok(Decision::null());
         }
@@ -257,7 +257,7 @@ impl Allocator for Cuda {
         };
         self.pools[pool].free(tile, alloc, at);
         self.check(pool);
-        Ok(Freed::Pool(pool))
+        Ok(Freed::Pool { pool, unmapped: Bytes::ZERO })
     }
 
     fn plain_free(&mut self, alloc: AllocId) -> Result<Freed, Failure> {
@@ -268,7 +268,7 @@ impl Allocator for Cuda {
             Owner::Pool(pool, tile, _) => {
                 self.pools[pool].free_at_once(tile, alloc);
                 self.check(pool);
-                Ok(Freed::Pool(pool))
+                Ok(Freed::Pool { pool, unmapped: Bytes::ZERO })
             }
             Owner::Outside(plain) => {
                 self.leave(plain, alloc, None);
@@ -287,6 +287,7 @@ impl Allocator for Cuda {
 
     fn synchronised(
         &mut self,
+        _: Target,
         releases: Option<DeviceId>,
         observed: &Cut,
         released: &mut Vec<(PoolId, Bytes)>,

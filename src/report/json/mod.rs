@@ -363,9 +363,11 @@ fn refusal_lines<'a>(book: &Book<'a>, refusals: &Refusals) -> Vec<RefusalLine<'a
     let line = |(policy, refusal): (&Policy, Refusal)| {
         let (reason, candidate, room): (_, Option<Candidate>, _) = match refusal {
             Refusal::Off => ("off", None, None),
+            Refusal::Absent => ("absent", None, None),
             Refusal::NoFit => ("no_fit", None, None),
             Refusal::OtherStream(candidate) => ("other_stream", Some(candidate), None),
             Refusal::NotObserved(candidate) => ("not_observed", Some(candidate), None),
+            Refusal::NotSynchronised(candidate) => ("not_synchronised", Some(candidate), None),
             Refusal::NotOrdered(candidate) => ("not_ordered", Some(candidate), None),
             Refusal::NotDone(candidate) => ("not_done", Some(candidate), None),
             Refusal::Capacity(room) => ("capacity", None, Some(room.0)),

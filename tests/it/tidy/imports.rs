@@ -45,7 +45,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rand_chacha", &["base"]),
     ("rayon", &["explore"]),
     ("ron", &["report", "profile", "explore::schedule"]),
-    ("serde", &["report", "profile", "explore::schedule"]),
+    ("serde", &["report", "profile", "explore::schedule", "model::stream_order"]),
     ("serde_json", &["report", "profile", "explore::schedule"]),
     ("smallvec", &["trace", "model", "scenario", "engine"]),
     ("similar", &["cli"]),
