@@ -19,6 +19,7 @@ mod loops;
 mod machine;
 mod naive;
 mod order;
+mod oxicuda;
 #[cfg(feature = "cli")]
 mod readme;
 mod ready;
