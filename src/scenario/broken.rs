@@ -14,6 +14,8 @@ pub enum Broken {
     OutOfRange(i128),
     /// A buffer that another thread is to allocate, and has not yet.
     NotAllocated,
+    /// The address of a buffer whose allocation failed.
+    NoAddress,
     /// A thread that is started again before it has ended.
     StillRuns,
     /// A part that ends where it begins, or before.
@@ -51,6 +53,7 @@ impl fmt::Display for Broken {
             Broken::DivisionByZero => write!(f, "division by zero"),
             Broken::Overflow => write!(f, "a value beyond 2^127"),
             Broken::NotAllocated => write!(f, "another thread has not allocated this buffer yet"),
+            Broken::NoAddress => write!(f, "the allocation of this buffer failed, so that it has no address"),
             Broken::StillRuns => write!(f, "this thread has been started before and still runs"),
             Broken::EmptyPart { from, to } => {
                 write!(f, "the part {}..{} has no bytes", Bytes(from), Bytes(to))

@@ -387,6 +387,11 @@ impl<'t> Checker<'t> {
         self.mentions.get(at).copied().unwrap_or(self.statements[stmt].span)
     }
 
+    /// How many buffers the statement has named so far.
+    pub(super) fn mentions_so_far(&self) -> usize {
+        self.mentions.len() - self.first_mention.as_slice().last().copied().unwrap_or(0)
+    }
+
     /// Binds a name, in the innermost block.
     pub(super) fn bind(&mut self, name: &ast::Name, kind: Kind, meaning: Option<Meaning>) -> bool {
         let binding = Binding { kind, meaning, span: Some(name.span) };

@@ -58,7 +58,7 @@ pub const TABLE: &[(Code, &str)] = &[
         "Two threads give one name an allocation, so that it is not known which one it stands for.",
     ),
     (WRONG_UNIT, "A value has another unit than is needed, or two units do not go together."),
-    (UNKNOWN_ATTRIBUTE, "A pool or a device has no figure of that name, or it cannot be set."),
+    (UNKNOWN_ATTRIBUTE, "A pool, a device or a buffer has no figure of that name, or it cannot be set."),
     (UNKNOWN_POLICY, "There is no reuse policy or class of that name, or it cannot stand there."),
     (UNKNOWN_MODEL, "There is no allocator model of that name."),
     (UNKNOWN_ERROR, "There is no error of that name."),

@@ -8,6 +8,9 @@ use crate::base::{BufferId, DeviceId, Diagnostic, Idx, PoolId, Span, StmtId, Str
 use crate::syntax::ast::{Expression, ExpressionKind, Literal, Name, Path, Segment, Sign};
 use crate::trace::{Figure, Reading};
 
+/// The figure of a buffer.
+const ADDRESS: &str = "address";
+
 impl Checker<'_> {
     /// A value in which figures of pools may be read; the reads are added to the statement.
     pub(super) fn value_with_reads(&mut self, expression: &Expression, stmt: StmtId) -> Option<Value> {
@@ -137,19 +140,16 @@ impl Checker<'_> {
         None
     }
 
-    /// `p.used`, `gpu0.free`: read where the statement stands.
+    /// `p.used`, `gpu0.free`, `x.address`: read where the statement stands.
     fn figure(&mut self, path: &Path, reads: Option<StmtId>) -> Option<Value> {
+        if let Some((buffer, figure)) = self.buffer_and_figure(path) {
+            return self.address(buffer, figure, path.span, reads);
+        }
         let reading = match self.device_figure(path) {
             Some(reading) => reading?,
             None => self.pool_and_figure(path).map(|(pool, figure)| Reading::Pool(pool, figure))?,
         };
-        let Some(stmt) = reads else {
-            let name = &self.text[path.span.range()];
-            let message = format!("`{name}` is known only when the run gets here");
-            let diagnostic = Diagnostic::error(codes::NOT_CONSTANT, message, path.span, "");
-            self.tell(diagnostic.help(format!("read it in a line before: `let before = {name}`")));
-            return None;
-        };
+        let stmt = self.reading(path.span, reads)?;
         let register = self.register();
         let action = match self.expecting {
             true => Action::Peek { reading, register },
@@ -162,6 +162,44 @@ impl Checker<'_> {
             _ => Unit::Bytes,
         };
         Some(Value { formula: Formula::Register(register), unit, bounds: None })
+    }
+
+    /// The statement in which something may be read; tells it where that is none.
+    fn reading(&mut self, place: Span, reads: Option<StmtId>) -> Option<StmtId> {
+        if reads.is_none() {
+            let name = self.text[place.range()].trim_end();
+            let message = format!("`{name}` is known only when the run gets here");
+            let diagnostic = Diagnostic::error(codes::NOT_CONSTANT, message, place, "");
+            self.tell(diagnostic.help(format!("read it in a line before: `let before = {name}`")));
+        }
+        reads
+    }
+
+    /// The parts of `x.address`, if the path begins with the name of a buffer, or of what may become one.
+    fn buffer_and_figure<'p>(&self, path: &'p Path) -> Option<(&'p Segment, &'p Segment)> {
+        let [buffer, figure] = path.segments.as_slice() else { return None };
+        let kind = self.table.get(&buffer.name.text).map(|binding| binding.kind);
+        let is_buffer = kind.map_or(figure.name.text == ADDRESS, |kind| kind == Kind::Buffer);
+        is_buffer.then_some((buffer, figure))
+    }
+
+    /// `x.address`, in bytes: the only figure of a buffer.
+    fn address(
+        &mut self,
+        buffer: &Segment,
+        figure: &Segment,
+        place: Span,
+        reads: Option<StmtId>,
+    ) -> Option<Value> {
+        let nth = self.mentions_so_far();
+        let path = Path { segments: vec![buffer.clone()], span: buffer.name.span };
+        let of = self.buffer(&path);
+        self.no_index(figure)?;
+        self.word(&figure.name, codes::UNKNOWN_ATTRIBUTE, "figure of a buffer called", [(ADDRESS, ())])?;
+        let stmt = self.reading(place, reads)?;
+        let register = self.register();
+        self.code.push(Instruction::Address { stmt, register, of: of?, nth });
+        Some(Value { formula: Formula::Register(register), unit: Unit::Bytes, bounds: None })
     }
 
     /// The parts of `p.used` or `gpu0.default_pool.used`.

@@ -158,6 +158,13 @@ impl Cursor {
                     Ok(value) => thread.registers[register.0 as usize] = value,
                     Err(broken) => return thread.break_off(program, *stmt, broken),
                 },
+                Instruction::Address { stmt, register, of, .. } => {
+                    thread.latest = *stmt;
+                    match thread.address(of, buffers) {
+                        Ok(address) => thread.registers[register.0 as usize] = address.into(),
+                        Err(broken) => return thread.break_off(program, *stmt, broken),
+                    }
+                }
                 Instruction::Otherwise { failure, end } => {
                     if thread.failed != Some(*failure) {
                         thread.next = *end;
@@ -459,6 +466,15 @@ impl Thread {
             Bound::Held(held) => held.placement.clone().map(Box::new),
             Bound::Absent | Bound::Never => None,
         })
+    }
+
+    /// The first address of an allocation. Like the pointer in a program it stays what it is after the free.
+    fn address(&self, of: &Chosen<BufferId>, buffers: &[Bound]) -> Result<u64, Broken> {
+        match self.present(of, buffers) {
+            Ok((_, placement)) => Ok(placement.range.start),
+            Err(Obstacle::Absent(_)) => Err(Broken::NoAddress),
+            Err(Obstacle::Broken(broken)) => Err(broken),
+        }
     }
 
     fn present<'b>(

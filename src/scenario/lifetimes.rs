@@ -223,6 +223,9 @@ impl<'c> Walk<'c> {
                     self.failed = None;
                     self.call(*stmt, action);
                 }
+                Instruction::Address { stmt, of, nth, .. } => {
+                    self.used(*stmt, *nth, of);
+                }
                 Instruction::Otherwise { end, .. } => self.begin_handler(*end),
                 Instruction::View { stmt, name, of } => self.view(*stmt, name, of),
                 Instruction::Let { register, value, .. } => {

@@ -149,6 +149,17 @@ pub enum Instruction {
         /// The index after the block.
         end: usize,
     },
+    /// `x.address`: the register gets the first address of the latest allocation of that name.
+    Address {
+        /// The statement.
+        stmt: StmtId,
+        /// The register.
+        register: Register,
+        /// The name.
+        of: Chosen<BufferId>,
+        /// Which of the names in the statement it is.
+        nth: usize,
+    },
     /// `view a = slab[0..1MiB]`: the name stands for this place from now on.
     View {
         /// The statement.
@@ -309,6 +320,7 @@ impl Instruction {
     pub(super) fn for_each_buffer(&mut self, mut visit: impl FnMut(&mut Chosen<BufferId>)) {
         match self {
             Instruction::Call { action, .. } => action.for_each_buffer(visit),
+            Instruction::Address { of, .. } => visit(of),
             Instruction::View { name, of, .. } => {
                 visit(name);
                 visit(&mut of.buffer);

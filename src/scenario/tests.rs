@@ -103,6 +103,7 @@ fn valid_lines() {
         "let n = 4\nrepeat i in 0..n * 2 {\n  sync f[i / 4]\n}",
         "let r0 = p.reserved\ntrim p to r0 / 2\nexpect p.reserved - r0 == 0",
         "set p.follow_event = off\nexpect p.follow_event == off\nset gpu0.default_pool.release_threshold = max",
+        "a: x[0] = alloc 1KiB\nlet at = x[0].address\nset p.release_threshold = at\nexpect x[0].address / 512B * 512B == at",
         "set p.reserved = 5B fails invalid_value\nset p.used_high = 1B fails invalid_value\nreset p.used_high",
         "a: x = alloc 1B\na: k(x) until go\nsignal go\na: k(x) takes 3us\na: k(x) takes uniform(1us, 3us)",
         "legacy: x = alloc 1B\ngpu0.per_thread: k(x)\nsync legacy\nsync gpu0\nsync device\nsync e",
@@ -377,6 +378,10 @@ fn a_run_breaks_off_at_a_place_that_is_wrong() {
         ("let n = p.used + 1B\na: copy x[0..n] from x[8B..10B]", "2B are copied to 1B"),
         ("let n = p.used\na: copy x[n..n + 8B] from x[4B..12B]", "this copy writes bytes that it reads"),
         ("let n = p.used + 1KiB\na: y = alloc n\na: memset y[512B..1KiB]", ""),
+        (
+            "a: y = alloc 1TiB fails out_of_memory\nlet at = y.address",
+            "the allocation of this buffer failed, so that it has no address",
+        ),
     ] {
         let text = after_declarations(&format!("x = malloc 1KiB\n{lines}"));
         let program = crate::load(&text, &Profile::default()).0.expect(lines);

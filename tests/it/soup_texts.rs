@@ -100,6 +100,7 @@ const WORDS: &[&str] = &[
     "used_high",
     "padding",
     "pending",
+    "address",
     "out_of_memory",
     "invalid_value",
     "not_ready",

@@ -230,6 +230,13 @@ Where the block allocates the missing buffer, the lines behind it go on with tha
 It is judged where it stands, without waiting: a `sync` before it waits.",
     ),
     form(
+        "address",
+        "expect NAME.address % 512B == 0",
+        EXPECTATIONS,
+        "The first address of a buffer, in bytes; `let a = NAME.address` keeps it.
+Addresses are multiples of 512 bytes, and that of a live allocation never changes.",
+    ),
+    form(
         "reuses",
         "expect NAME reuses OTHER via follow_event",
         EXPECTATIONS,
