@@ -26,6 +26,7 @@ each. NAME is
   POOL.follow_event, .opportunistic, .internal   `on` or `off`
   gpu0.default_pool.release_threshold            and its three policies
   gpu0.memory                                    a size
+  profile.remap, profile.unused_first, ..        `millpond explain profile`
   NAME                                           the value of a `let NAME`
   profile                                        `default`, or a --profile
   model                                          `cuda` or `oxicuda`

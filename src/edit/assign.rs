@@ -86,6 +86,12 @@ pub fn assign(
         Settable::Device(item, device, setting) => {
             place::setting(text, item, &device.settings, setting, value)
         }
+        Settable::Profile(Some((item, settings)), setting) => {
+            place::setting(text, item, settings, setting, value)
+        }
+        Settable::Profile(None, setting) => {
+            vec![place::line_before_all(text, &format!("profile {{ {setting} = {value} }}"))]
+        }
         Settable::OnlyDevice(setting) => {
             vec![place::line_before_all(text, &format!("device gpu0 {{ {setting} = {value} }}"))]
         }

@@ -1,7 +1,7 @@
 //! What of a text can be set from elsewhere, and what is said about a name that stands for nothing of that.
 
 use crate::base::{Code, Diagnostic, Span, nearest};
-use crate::syntax::ast::{Content, Device, File, Item, Let, Pool, Statement};
+use crate::syntax::ast::{Content, Device, File, Item, Let, Pool, Settings, Statement};
 use std::collections::BTreeMap;
 
 pub(super) const UNEXPECTED: Code = Code("unexpected");
@@ -13,6 +13,22 @@ pub(super) const WRONG_KIND: Code = Code("wrong_kind");
 pub(super) const POOL_SETTINGS: [&str; 2] = ["release_threshold", "max_size"];
 /// The policies of a pool, each on or off.
 pub(super) const POLICIES: [&str; 3] = ["follow_event", "opportunistic", "internal"];
+
+/// The settings of the profile.
+pub(super) const PROFILE_SETTINGS: [&str; 12] = [
+    "memory",
+    "alignment",
+    "growth",
+    "granule",
+    "remap",
+    "legacy_sync_releases",
+    "unused_first",
+    "plain_free_syncs",
+    "zero_size",
+    "internal_on_max_size",
+    "submit",
+    "call",
+];
 
 /// A name that is to be set, at its place.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +62,8 @@ pub(super) enum Settable<'f, 't> {
     Device(&'f Item, &'f Device, &'t str),
     /// A setting of the device that is there without a line.
     OnlyDevice(&'t str),
+    /// A setting of the profile, and its line, if there is one.
+    Profile(Option<(&'f Item, &'f Settings)>, &'t str),
     /// A setting of the default pool of a device, and the line of that device, if it has one.
     DefaultPool(Option<(&'f Item, &'f Device)>),
 }
@@ -72,6 +90,7 @@ pub(super) struct Declared<'f> {
     devices: BTreeMap<&'f str, (&'f Item, &'f Device)>,
     pools: BTreeMap<&'f str, (&'f Item, &'f Pool)>,
     values: BTreeMap<&'f str, &'f Let>,
+    profile: Option<(&'f Item, &'f Settings)>,
 }
 
 impl<'f> Declared<'f> {
@@ -85,6 +104,7 @@ impl<'f> Declared<'f> {
         for item in items {
             let Content::Statement(statement) = &item.content else { continue };
             match statement {
+                Statement::Profile(settings) => self.profile = self.profile.or(Some((item, settings))),
                 Statement::Device(device) => {
                     self.devices.entry(&device.name.text).or_insert((item, device));
                 }
@@ -116,6 +136,10 @@ impl<'f> Declared<'f> {
                 (None, Some((item, device))) => {
                     known(setting, &["memory"], "a device", to)?;
                     Ok(Settable::Device(item, device, setting))
+                }
+                (None, None) if *owner == "profile" => {
+                    known(setting, &PROFILE_SETTINGS, "the profile", to)?;
+                    Ok(Settable::Profile(self.profile, setting))
                 }
                 (None, None) if *owner == "gpu0" && !self.has_devices() => {
                     known(setting, &["memory"], "a device", to)?;

@@ -51,6 +51,8 @@ fn switches_change_the_list_of_policies() {
 fn what_no_line_declares_gets_a_line() {
     let cases = [
         ("stream s\n", "gpu0.memory=1GiB", "device gpu0 { memory = 1GiB }\nstream s\n"),
+        ("device gpu0\n", "profile.remap=full", "profile { remap = full }\ndevice gpu0\n"),
+        ("profile { call = 1us }\n", "profile.call=2us", "profile { call = 2us }\n"),
         ("device gpu1 # c\n", "gpu1.memory=1GiB", "device gpu1 { memory = 1GiB } # c\n"),
         (
             "stream s\n",

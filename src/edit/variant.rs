@@ -121,7 +121,11 @@ impl<'f> Variants<'f> {
         let (mut made, diagnostics) = (changes.made, changes.diagnostics);
         let mut items = self.base().into_owned().items;
         made.apply(&mut items);
-        let mut all = made.first;
+        let has_profile = |item: &Item| matches!(item.content, Content::Statement(Statement::Profile(_)));
+        let profile = made.profile_at.filter(|_| !items.iter().any(has_profile));
+        let mut all: Vec<Item> = Vec::new();
+        all.extend(profile.map(|at| line(at, Statement::Profile(Settings::Inline(made.profile)))));
+        all.extend(made.first);
         let states_model = |item: &Item| matches!(item.content, Content::Statement(Statement::Model(_)));
         all.extend(made.model.filter(|_| !items.iter().any(states_model)));
         for item in items {
@@ -174,6 +178,9 @@ struct Made<'f> {
     values: BTreeMap<u32, Expression>,
     pools: BTreeMap<u32, Vec<PoolChange>>,
     devices: BTreeMap<u32, Setting>,
+    /// The settings of the profile, with the place of the first of them.
+    profile: Vec<Setting>,
+    profile_at: Option<&'f Item>,
     /// The line that takes the place of that of the text.
     model: Option<Item>,
     /// Lines before all others.
@@ -220,6 +227,9 @@ impl Made<'_> {
                 if let Some(value) = self.values.get(&found.name.span.start) {
                     found.value = value.clone();
                 }
+            }
+            Statement::Profile(settings) => {
+                self.profile.iter().for_each(|setting| replace(settings, setting));
             }
             Statement::Device(device) => {
                 if let Some(setting) = self.devices.get(&device.name.span.start) {
@@ -294,7 +304,7 @@ impl<'f> Changes<'_, 'f> {
         });
     }
 
-    fn set(&mut self, item: &Item, path: &Path, value: &SettingValue) -> Result<(), Box<Diagnostic>> {
+    fn set(&mut self, item: &'f Item, path: &Path, value: &SettingValue) -> Result<(), Box<Diagnostic>> {
         let name = written(path, self.source.text);
         // The path may end with spaces.
         let (first, last) = (&path.segments[0], &path.segments[path.segments.len() - 1]);
@@ -310,6 +320,10 @@ impl<'f> Changes<'_, 'f> {
             Settable::Device(_, device, setting) => {
                 let setting = one_setting(setting, expression(value)?, &target);
                 self.made.devices.insert(device.name.span.start, setting);
+            }
+            Settable::Profile(_, setting) => {
+                self.made.profile.push(one_setting(setting, expression(value)?, &target));
+                self.made.profile_at.get_or_insert(item);
             }
             Settable::OnlyDevice(setting) => {
                 let setting = one_setting(setting, expression(value)?, &target);

@@ -32,6 +32,7 @@ pub struct Machine<A, P, C, S> {
     pools: usize,
     costs: HostCosts,
     legacy_sync_releases: bool,
+    pub(super) plain_free_syncs: bool,
     pub(super) threads: Threads,
     pub(super) collectives: Collectives,
     pub(super) resources: Resources,
@@ -51,8 +52,8 @@ struct Scratch {
 
 reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
-    order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, threads,
-    collectives, resources, scratch,
+    order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, plain_free_syncs,
+    threads,    collectives, resources, scratch,
 });
 
 /// Whose call it is, and of which statement.
@@ -75,6 +76,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             pools: setup.pools.len(),
             costs: setup.host,
             legacy_sync_releases: setup.rules.legacy_sync_releases,
+            plain_free_syncs: setup.rules.plain_free_syncs,
             threads: Threads::new(setup),
             collectives: Collectives::new(setup),
             resources: Resources::new(setup),
@@ -146,6 +148,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             _ if refused.is_some() => {}
             Call::Sync(target) => return self.synchronise(caller, *target),
             Call::Poll(target) => return self.poll(caller, *target),
+            Call::PlainFree { alloc } if self.synchronises(host, *alloc).is_some() => {
+                return self.free_after_all(caller, *alloc);
+            }
             Call::Copy { stream, blocking, takes, to, from } => {
                 let returns = Returns::of_copy(*blocking, to.memory, from.memory);
                 return self.transfer(caller, *stream, takes, returns);

@@ -95,6 +95,12 @@ pub trait Allocator: Clone {
     /// [`Failure::InvalidValue`] when the allocation is not live.
     fn plain_free(&mut self, alloc: AllocId) -> Result<Freed, Failure>;
 
+    /// The device of a live allocation outside of pools.
+    fn outside(&self, alloc: AllocId) -> Option<DeviceId> {
+        let _ = alloc;
+        None
+    }
+
     /// Whether [`Allocator::completed`] has anything to do.
     fn awaits_completion(&self) -> bool;
 

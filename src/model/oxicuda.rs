@@ -352,6 +352,10 @@ impl Allocator for Oxicuda {
         }
     }
 
+    fn outside(&self, alloc: AllocId) -> Option<DeviceId> {
+        if is_of_a_pool(alloc) { None } else { self.plain.outside(alloc) }
+    }
+
     fn awaits_completion(&self) -> bool {
         false
     }

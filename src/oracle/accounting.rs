@@ -288,7 +288,7 @@ impl Sink for Accounting {
 mod tests {
     use super::*;
     use crate::base::{DeviceId, HostId, Nanos, StmtId, StreamId, index_vec};
-    use crate::trace::{Attributes, DeviceSetup, DeviceState, HostCosts, Ledger, PoolSetup, Remap, Rules};
+    use crate::trace::{Attributes, DeviceSetup, DeviceState, HostCosts, Ledger, PoolSetup, Rules};
 
     fn setup() -> Setup {
         let pool = PoolSetup { device: DeviceId::new(0), attributes: Attributes::default(), max_size: None };
@@ -303,13 +303,7 @@ mod tests {
             hosts: 1,
             barriers: index_vec![],
             collectives: index_vec![],
-            rules: Rules {
-                alignment: Bytes(512),
-                growth: Bytes::mib(32),
-                granule: Bytes::mib(2),
-                remap: Remap::Idle,
-                legacy_sync_releases: false,
-            },
+            rules: Rules::default(),
             host: HostCosts::default(),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::base::{Bytes, DeviceId, StmtId, index_vec};
-use crate::trace::{DeviceSetup, HostCosts, Model, Remap, Rules, StreamSetup, Waiter};
+use crate::trace::{DeviceSetup, HostCosts, Model, Rules, StreamSetup, Waiter};
 
 const HOST: HostId = HostId::from_raw_unchecked(0);
 
@@ -19,13 +19,7 @@ fn setup(kinds: &[StreamKind], events: usize) -> Setup {
         hosts: 1,
         barriers: index_vec![],
         collectives: index_vec![],
-        rules: Rules {
-            alignment: Bytes(512),
-            growth: Bytes::mib(32),
-            granule: Bytes::mib(2),
-            remap: Remap::Off,
-            legacy_sync_releases: false,
-        },
+        rules: Rules::default(),
         host: HostCosts::default(),
     }
 }

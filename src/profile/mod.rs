@@ -17,14 +17,44 @@ pub struct Profile {
     pub growth: Bytes,
     /// Where a whole chunk does not fit any more, in steps of this size.
     pub granule: Bytes,
-    /// Whether idle chunks of a pool make room for its growth.
-    pub remap_idle: bool,
+    /// Whether idle memory of a pool makes room for its growth.
+    pub remap: Remap,
     /// Whether a synchronise of the legacy default stream gives memory back.
     pub legacy_sync_releases: bool,
+    /// Whether memory never handed out is taken before freed memory.
+    pub unused_first: bool,
+    /// Whether a plain free of memory outside of pools synchronises its device.
+    pub plain_free_syncs: bool,
+    /// What comes of an allocation of 0 bytes from a pool.
+    pub zero_size: ZeroSize,
+    /// Whether the allocator inserts waits also where only the maximum size of a pool forbids it to grow.
+    pub internal_on_max_size: bool,
     /// What a call costs the host that submits an operation.
     pub submit: Nanos,
     /// What each other call costs the host.
     pub call: Nanos,
+}
+
+/// Which idle memory of a pool is given back to make room for its growth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Remap {
+    /// None.
+    Off,
+    /// Whole chunks.
+    Idle,
+    /// Whole granules.
+    Full,
+}
+
+/// What comes of an allocation of 0 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ZeroSize {
+    /// The null pointer.
+    Success,
+    /// The error of that name.
+    InvalidValue,
 }
 
 /// Chunks are at most so large, so that addresses never run out before memory does.
@@ -63,20 +93,53 @@ impl Profile {
             alignment: size("rules.alignment", &rules.alignment)?,
             growth: size("rules.growth", &rules.growth)?,
             granule: size("rules.granule", &rules.granule)?,
-            remap_idle: matches!(rules.remap, Remap::Idle),
+            remap: rules.remap,
             legacy_sync_releases: rules.legacy_sync_releases,
+            unused_first: rules.unused_first,
+            plain_free_syncs: rules.plain_free_syncs,
+            zero_size: rules.zero_size,
+            internal_on_max_size: rules.internal_on_max_size,
             submit: value("host.submit", &host.submit)?,
             call: value("host.call", &host.call)?,
         };
-        if profile.growth > GROWTH_MAX {
-            return Err(ProfileError(format!("rules.growth: at most {GROWTH_MAX}")));
+        profile.check().map_err(|ProfileError(problem)| ProfileError(format!("rules: {problem}")))?;
+        Ok(profile)
+    }
+
+    /// The names of its settings, as a text has them.
+    pub const SETTINGS: [&str; 12] = [
+        "memory",
+        "alignment",
+        "growth",
+        "granule",
+        "remap",
+        "legacy_sync_releases",
+        "unused_first",
+        "plain_free_syncs",
+        "zero_size",
+        "internal_on_max_size",
+        "submit",
+        "call",
+    ];
+
+    /// Whether the numbers go together.
+    ///
+    /// # Errors
+    ///
+    /// What does not.
+    pub fn check(&self) -> Result<(), ProfileError> {
+        let wrong = |problem: &str| Err(ProfileError(problem.to_owned()));
+        if [self.alignment, self.granule, self.growth].contains(&Bytes::ZERO) {
+            return wrong("alignment, granule and growth must not be 0");
+        }
+        if self.growth > GROWTH_MAX {
+            return Err(ProfileError(format!("the growth is at most {GROWTH_MAX}")));
         }
         let divides = |small: Bytes, large: Bytes| large.0.is_multiple_of(small.0);
-        if !divides(profile.alignment, profile.granule) || !divides(profile.granule, profile.growth) {
-            let message = "rules: the alignment must divide the granule, and the granule the growth";
-            return Err(ProfileError(message.to_owned()));
+        if !divides(self.alignment, self.granule) || !divides(self.granule, self.growth) {
+            return wrong("the alignment must divide the granule, and the granule the growth");
         }
-        Ok(profile)
+        Ok(())
     }
 }
 
@@ -116,13 +179,10 @@ struct Rules {
     granule: String,
     remap: Remap,
     legacy_sync_releases: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Remap {
-    Off,
-    Idle,
+    unused_first: bool,
+    plain_free_syncs: bool,
+    zero_size: ZeroSize,
+    internal_on_max_size: bool,
 }
 
 #[derive(Deserialize)]

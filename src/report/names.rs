@@ -235,16 +235,10 @@ impl<'p> Book<'p> {
 mod tests {
     use super::*;
     use crate::base::{Bytes, index_vec};
-    use crate::trace::{DeviceSetup, HostCosts, Model, Remap, Rules, Setup};
+    use crate::trace::{DeviceSetup, HostCosts, Model, Rules, Setup};
 
     fn nothing() -> Program {
-        let rules = Rules {
-            alignment: Bytes(512),
-            growth: Bytes::mib(32),
-            granule: Bytes::mib(2),
-            remap: Remap::Idle,
-            legacy_sync_releases: false,
-        };
+        let rules = Rules::default();
         let setup = Setup {
             model: Model::Cuda,
             devices: index_vec![DeviceSetup { memory: Bytes::gib(1) }],

@@ -57,7 +57,6 @@ impl Tally {
         self.allocations += 1;
         // Of pools: memory outside of them comes and goes as the program says.
         self.maps += u64::from(decision.policy.is_some() && decision.mapped.0 > 0);
-        self.unmaps += u64::from(decision.unmapped.0 > 0);
         let class = Policy::ALL.iter().position(|policy| decision.policy == Some(*policy));
         if let Some(class) = class {
             self.policies[class] += 1;

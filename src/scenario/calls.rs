@@ -282,6 +282,14 @@ impl Checker<'_> {
     }
 
     fn set(&mut self, path: &Path, value: &ast::Expression) -> Option<Action> {
+        let first = &path.segments.first()?.name;
+        if first.text == "profile" && self.table.get("profile").is_none() {
+            let label = "a run has one profile from its start";
+            let diagnostic =
+                Diagnostic::error(codes::WRONG_KIND, "no call sets the profile", first.span, label);
+            self.tell(diagnostic.help("write a line `profile { remap = off }`, or set it in a variant"));
+            return None;
+        }
         let (pool, attribute) = self.attribute(path)?;
         let is_switch = Figure::Attribute(attribute).is_switch();
         let value = self.runtime_value(value, if is_switch { Unit::Switch } else { Unit::Bytes })?;

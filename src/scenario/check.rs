@@ -18,7 +18,7 @@ use crate::base::{
 };
 use crate::profile::Profile;
 use crate::syntax::ast::{self, Content, Item, Segment};
-use crate::trace::{Access, HostCosts, Law, Model, Remap, Rules, Setup};
+use crate::trace::{Access, Law, Model, Setup};
 use std::collections::BTreeMap;
 
 /// The longest run, in statements: all loops unrolled.
@@ -76,7 +76,12 @@ pub(super) struct Signal {
 pub(super) struct Checker<'t> {
     pub(super) text: &'t str,
     pub(super) lines: LineIndex,
-    pub(super) profile: &'t Profile,
+    /// With what the text itself says about it.
+    pub(super) profile: Profile,
+    /// Where it says that.
+    pub(super) profile_line: Option<Span>,
+    /// The devices that have the memory of the profile.
+    pub(super) usual_devices: Vec<DeviceId>,
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) table: NameTable,
     pub(super) title: Option<ast::Name>,
@@ -118,14 +123,7 @@ pub(super) struct Checker<'t> {
 }
 
 impl<'t> Checker<'t> {
-    fn new(file: &ast::File, text: &'t str, profile: &'t Profile) -> Self {
-        let rules = Rules {
-            alignment: profile.alignment,
-            growth: profile.growth,
-            granule: profile.granule,
-            remap: if profile.remap_idle { Remap::Idle } else { Remap::Off },
-            legacy_sync_releases: profile.legacy_sync_releases,
-        };
+    fn new(file: &ast::File, text: &'t str, profile: &Profile) -> Self {
         let setup = Setup {
             model: Model::default(),
             devices: IndexVec::new(),
@@ -137,13 +135,15 @@ impl<'t> Checker<'t> {
             hosts: 1,
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
-            rules,
-            host: HostCosts { submit: profile.submit, call: profile.call },
+            rules: super::profile::rules(profile),
+            host: super::profile::costs(profile),
         };
         Self {
             text,
             lines: LineIndex::new(text),
-            profile,
+            profile: profile.clone(),
+            profile_line: None,
+            usual_devices: Vec::new(),
             diagnostics: Vec::new(),
             table: NameTable::new(file, text),
             title: None,
@@ -201,6 +201,7 @@ impl<'t> Checker<'t> {
             ast::Statement::Version(_) => {}
             ast::Statement::Scenario(title) => self.declare_title(title),
             ast::Statement::Model(model) => self.declare_model(model),
+            ast::Statement::Profile(settings) => self.declare_profile(span, settings),
             ast::Statement::Device(device) => self.declare_device(device),
             ast::Statement::Pool(pool) => self.declare_pool(pool),
             ast::Statement::Streams(streams) => self.declare_streams(streams),
@@ -224,12 +225,13 @@ impl<'t> Checker<'t> {
 
     fn is_misplaced(&mut self, span: Span, statement: &ast::Statement) -> bool {
         use ast::Statement::{
-            Collective, Device, Events, HostBuffers, Kernel, Model, Pool, Scenario, Streams,
+            Collective, Device, Events, HostBuffers, Kernel, Model, Pool, Profile, Scenario, Streams,
         };
         let declares = matches!(
             statement,
             Scenario(_)
                 | Model(_)
+                | Profile(_)
                 | Device(_)
                 | Pool(_)
                 | Streams(_)

@@ -62,7 +62,7 @@ pub const TABLE: &[(Code, &str)] = &[
     (UNKNOWN_POLICY, "There is no reuse policy or class of that name, or it cannot stand there."),
     (UNKNOWN_MODEL, "There is no allocator model of that name."),
     (UNKNOWN_ERROR, "There is no error of that name."),
-    (UNKNOWN_SETTING, "A device or a pool has no setting of that name."),
+    (UNKNOWN_SETTING, "A device, a pool or the profile has no setting of that name."),
     (DUPLICATE_SETTING, "A setting, the title or the model is given twice."),
     (NOT_CONSTANT, "A value must be known before the run, and depends on it or on a loop."),
     (

@@ -26,7 +26,7 @@ impl Checker<'_> {
     /// Without a line about a device, there is one.
     pub(super) fn default_device(&mut self) {
         if !self.table.has_devices {
-            let device = self.new_device("gpu0", self.profile.memory);
+            let device = self.new_device("gpu0", None);
             let meaning = Some(Meaning::Device(device));
             self.table.bind("gpu0", Binding { kind: Kind::Device, meaning, span: None });
         }
@@ -68,7 +68,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn declare_device(&mut self, device: &ast::Device) {
-        let mut memory = Some(self.profile.memory);
+        let mut memory = None;
         for (setting, name) in self.settings(&device.settings, "device", &["memory"]) {
             let expression = self.setting_value(setting, "a size such as `80GiB`");
             if name == "memory" {
@@ -83,12 +83,15 @@ impl Checker<'_> {
             let message = format!("`{}` brings the number of devices above {DEVICES_MAX}", device.name.text);
             self.error(codes::TOO_MANY_NAMES, message, device.name.span, "");
         }
-        let id = self.new_device(&device.name.text, memory.unwrap_or(self.profile.memory));
+        let id = self.new_device(&device.name.text, memory);
         self.bind(&device.name, Kind::Device, Some(Meaning::Device(id)));
     }
 
-    fn new_device(&mut self, name: &str, memory: Bytes) -> DeviceId {
-        let device = self.setup.devices.push(DeviceSetup { memory });
+    /// A device with so much memory, or as much as the profile says.
+    fn new_device(&mut self, name: &str, memory: Option<Bytes>) -> DeviceId {
+        let usual = self.profile.memory;
+        let device = self.setup.devices.push(DeviceSetup { memory: memory.unwrap_or(usual) });
+        self.usual_devices.extend(memory.is_none().then_some(device));
         self.names.devices.push(name.to_owned());
         let pool = PoolSetup { device, attributes: Attributes::default(), max_size: None };
         self.default_pools.push(self.setup.pools.push(pool));
@@ -132,7 +135,7 @@ impl Checker<'_> {
     }
 
     /// The settings of known names, each at most once.
-    fn settings<'s>(
+    pub(super) fn settings<'s>(
         &mut self,
         settings: &'s Settings,
         owner: &str,
@@ -155,7 +158,11 @@ impl Checker<'_> {
         valid
     }
 
-    fn setting_value<'s>(&mut self, setting: &'s Setting, wanted: &str) -> Option<&'s ast::Expression> {
+    pub(super) fn setting_value<'s>(
+        &mut self,
+        setting: &'s Setting,
+        wanted: &str,
+    ) -> Option<&'s ast::Expression> {
         match &setting.value {
             SettingValue::Expression(value) => Some(value),
             SettingValue::List { span, .. } => {
@@ -416,7 +423,7 @@ impl Checker<'_> {
         self.bind(&declared.name, Kind::Value, value.map(Meaning::Value));
     }
 
-    fn memory_size(&mut self, value: &ast::Expression) -> Option<Bytes> {
+    pub(super) fn memory_size(&mut self, value: &ast::Expression) -> Option<Bytes> {
         let size = self.constant_size(value)?;
         let (message, label) = match size {
             Bytes::ZERO => ("a device has some memory", "expected at least 1B".to_owned()),

@@ -22,6 +22,7 @@ mod moments;
 mod names;
 mod outcomes;
 mod places;
+mod profile;
 mod program;
 #[cfg(test)]
 mod tests;

@@ -176,6 +176,7 @@ impl NameTable {
 
     fn survey_statement(&mut self, statement: &Statement, text: &str) {
         match statement {
+            Statement::Profile(settings) => self.survey_settings(settings, text),
             Statement::Device(device) => {
                 self.has_devices = true;
                 self.declares(Kind::Device, &device.name);
@@ -267,9 +268,9 @@ impl NameTable {
             "await",
             "barrier",
         ];
-        const OTHER: [&str; 16] = [
-            "millpond", "scenario", "sync", "sleep", "trim", "set", "reset", "destroy", "join", "free",
-            "copy", "memset", "read", "write", "expect", "snapshot",
+        const OTHER: [&str; 17] = [
+            "millpond", "scenario", "profile", "sync", "sleep", "trim", "set", "reset", "destroy", "join",
+            "free", "copy", "memset", "read", "write", "expect", "snapshot",
         ];
         self.has_broken_lines = true;
         let words: Vec<&str> = line

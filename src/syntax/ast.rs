@@ -94,6 +94,8 @@ pub enum Statement {
     Scenario(Name),
     /// `model oxicuda`
     Model(Name),
+    /// `profile { .. }`
+    Profile(Settings),
     /// `device gpu0 { .. }`
     Device(Device),
     /// `pool p on gpu0 { .. }`
@@ -170,7 +172,7 @@ pub struct Pool {
     pub settings: Settings,
 }
 
-/// The settings of a device or a pool.
+/// The settings of a device, a pool or the profile.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Settings {
     /// No braces.

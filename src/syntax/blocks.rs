@@ -108,7 +108,7 @@ impl Blocks {
             return self.push(item);
         }
         let place = match text.split_whitespace().next() {
-            Some("device" | "pool") => Place::Settings,
+            Some("device" | "pool" | "profile") => Place::Settings,
             Some("create") => Place::Unknown,
             Some("repeat" | "thread") => Place::Statements,
             Some("variant") => Place::Variant,
@@ -139,6 +139,7 @@ impl Blocks {
             Content::Statement(Statement::Call(call)) => call.fill(body),
             Content::Statement(Statement::Thread(thread)) => thread.body = body,
             Content::Statement(Statement::Variant(variant)) => variant.body = body,
+            Content::Statement(Statement::Profile(settings)) => *settings = Settings::Block(body),
             Content::Statement(Statement::Device(device)) => device.settings = Settings::Block(body),
             Content::Statement(Statement::Pool(pool)) => pool.settings = Settings::Block(body),
             content => *content = Content::Broken(Some(body)),
@@ -171,6 +172,7 @@ fn opens(statement: &Statement) -> Option<Place> {
         Statement::Call(call) if call.handler().is_some() => Some(Place::Statements),
         Statement::Call(call) if call.body().is_some() => Some(Place::Settings),
         Statement::Variant(_) => Some(Place::Variant),
+        Statement::Profile(Settings::Block(_)) => Some(Place::Settings),
         Statement::Device(device) if matches!(device.settings, Settings::Block(_)) => Some(Place::Settings),
         Statement::Pool(pool) if matches!(pool.settings, Settings::Block(_)) => Some(Place::Settings),
         _ => None,

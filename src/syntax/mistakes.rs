@@ -503,6 +503,7 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::setting_line => "a setting or `}`",
         Rule::variant_line => "`model`, `set`, `omit`, `expect`, `snapshot` or `}`",
         Rule::model => "`model`",
+        Rule::profile => "`profile`",
         Rule::assign => "`set`",
         Rule::omit => "`omit`",
         _ => return None,

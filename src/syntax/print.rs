@@ -132,7 +132,8 @@ impl Content {
             Content::Statement(Statement::Variant(variant)) => Some(&variant.body),
             Content::Statement(Statement::Call(call)) => call.body(),
             Content::Statement(Statement::Device(Device { settings: Settings::Block(body), .. }))
-            | Content::Statement(Statement::Pool(Pool { settings: Settings::Block(body), .. })) => Some(body),
+            | Content::Statement(Statement::Pool(Pool { settings: Settings::Block(body), .. }))
+            | Content::Statement(Statement::Profile(Settings::Block(body))) => Some(body),
             Content::Statement(statement) => statement.body(),
             Content::Broken(body) => body.as_ref(),
             _ => None,
@@ -188,6 +189,7 @@ impl Display for Statement {
             Statement::Version(number) => write!(f, "millpond {number}"),
             Statement::Scenario(title) => write!(f, "scenario \"{title}\""),
             Statement::Model(model) => write!(f, "model {model}"),
+            Statement::Profile(settings) => write!(f, "profile{settings}"),
             Statement::Device(Device { name, settings }) => write!(f, "device {name}{settings}"),
             Statement::Pool(Pool { name, device, settings }) => {
                 write!(f, "pool {name}{}{settings}", After(" on ", device))

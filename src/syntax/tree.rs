@@ -57,6 +57,7 @@ impl Tree<'_> {
             Rule::scenario => Statement::Scenario(self.quoted(next(&mut parts))),
             Rule::model => Statement::Model(self.name(next(&mut parts))),
             Rule::snapshot => Statement::Snapshot(parts.next().map(|title| self.quoted(title))),
+            Rule::profile => Statement::Profile(self.inline_settings(parts, opens)),
             Rule::device => {
                 let name = self.name(next(&mut parts));
                 Statement::Device(Device { name, settings: self.inline_settings(parts, opens) })

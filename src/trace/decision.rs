@@ -191,6 +191,8 @@ pub enum Refusal {
     NotOrdered(Candidate),
     /// The free had not completed when the call was made: another timing may decide otherwise.
     NotDone(Candidate),
+    /// Not the device, but the maximum size of the pool forbids a growth, and by the profile that is not enough.
+    MaxSize,
     /// The device or the maximum size of the pool leaves only so much.
     Capacity(Bytes),
 }

@@ -154,19 +154,46 @@ pub struct Rules {
     pub growth: Bytes,
     /// Where a whole chunk does not fit any more, in steps of this size.
     pub granule: Bytes,
-    /// Whether idle chunks make room for a growth.
+    /// Whether idle memory makes room for a growth.
     pub remap: Remap,
     /// Whether a synchronise of the legacy default stream gives memory back.
     pub legacy_sync_releases: bool,
+    /// Whether the class `unused` is asked before all others.
+    pub unused_first: bool,
+    /// Whether a plain free of memory outside of pools is a synchronise of its device.
+    pub plain_free_syncs: bool,
+    /// Whether an allocation of 0 bytes gives the null pointer; else it fails with `invalid_value`.
+    pub zero_size_succeeds: bool,
+    /// Whether the class `internal` serves too where the maximum size of the pool, and not the device, forbids a growth.
+    pub internal_on_max_size: bool,
 }
 
-/// Whether a pool gives idle chunks back to make room for its own growth.
+impl Default for Rules {
+    /// What the default profile says.
+    fn default() -> Self {
+        Self {
+            alignment: Bytes(512),
+            growth: Bytes::mib(32),
+            granule: Bytes::mib(2),
+            remap: Remap::Idle,
+            legacy_sync_releases: false,
+            unused_first: false,
+            plain_free_syncs: false,
+            zero_size_succeeds: true,
+            internal_on_max_size: true,
+        }
+    }
+}
+
+/// Whether a pool gives idle memory back to make room for its own growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remap {
     /// Never.
     Off,
     /// Chunks that hold no live and no pending byte.
     Idle,
+    /// Granules that hold none, also of chunks that do.
+    Full,
 }
 
 /// What calls cost the host, in virtual time.

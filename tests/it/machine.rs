@@ -73,13 +73,7 @@ fn setup() -> Setup {
         hosts: 1,
         barriers: index_vec![],
         collectives: index_vec![],
-        rules: Rules {
-            alignment: Bytes(512),
-            growth: Bytes::mib(32),
-            granule: Bytes::mib(2),
-            remap: Remap::Idle,
-            legacy_sync_releases: false,
-        },
+        rules: Rules::default(),
         host: HostCosts { submit: Nanos(300), call: Nanos(50) },
     }
 }

@@ -69,7 +69,7 @@ impl Walk {
                 growth: Bytes(CHUNK),
                 granule: Bytes(GRANULE),
                 remap: if remap { Remap::Idle } else { Remap::Off },
-                legacy_sync_releases: false,
+                ..Rules::default()
             },
             host: HostCosts::default(),
         };

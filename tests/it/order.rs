@@ -3,9 +3,7 @@
 use crate::budget;
 use millpond::base::{Bytes, DeviceId, Draws, EventId, HostId, IndexVec, Nanos, StmtId, StreamId};
 use millpond::order::{Effect, Operation, Order, Runs};
-use millpond::trace::{
-    DeviceSetup, HostCosts, Model, Remap, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
-};
+use millpond::trace::{DeviceSetup, HostCosts, Model, Rules, Setup, StreamKind, StreamSetup, Target, Ticket};
 use std::collections::BTreeSet;
 
 const HOSTS: usize = 3;
@@ -107,13 +105,7 @@ fn setup(draws: &mut Draws) -> Setup {
         hosts: HOSTS,
         barriers: IndexVec::new(),
         collectives: IndexVec::new(),
-        rules: Rules {
-            alignment: Bytes(512),
-            growth: Bytes::mib(32),
-            granule: Bytes::mib(2),
-            remap: Remap::Off,
-            legacy_sync_releases: false,
-        },
+        rules: Rules::default(),
         host: HostCosts::default(),
     }
 }

@@ -8,7 +8,7 @@ use millpond::model::stream_order as seed;
 use millpond::model::{Allocator, Freed, Known, Request};
 use millpond::trace::{
     AllocId, Attribute, Attributes, BlockState, Call, DeviceSetup, Failure, HostCosts, Model, Policy,
-    PoolSetup, Remap, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
+    PoolSetup, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -66,13 +66,7 @@ impl Walk {
             hosts: 1,
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
-            rules: Rules {
-                alignment: Bytes(512),
-                growth: Bytes::mib(32),
-                granule: Bytes::mib(2),
-                remap: Remap::Idle,
-                legacy_sync_releases: false,
-            },
+            rules: Rules::default(),
             host: HostCosts::default(),
         };
         let by_hand = limits.iter().map(|(max, threshold)| {

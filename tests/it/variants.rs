@@ -3,6 +3,7 @@
 use super::cli::{Folder, err, out, status};
 use millpond::base::LineIndex;
 use millpond::profile::Profile;
+use millpond::trace::Remap;
 use std::fs;
 
 const BASE: &str = "\
@@ -291,4 +292,39 @@ fn lines_of_a_handler_can_be_omitted() {
         said(&format!("{text}variant v {{\n  omit birth\n}}\n")),
         ["8 unknown_name `t`: nothing is called `t`; 7 this variant omits it; in the variant `v`"]
     );
+}
+
+/// Whatever a profile has can be set, in its line, by a variant and from outside; a wrong value is told at its place.
+#[test]
+fn every_setting_of_the_profile_can_be_set() {
+    for setting in Profile::SETTINGS {
+        let here = said(&format!("profile {{ {setting} = x[0] }}\nstream s\n"));
+        let there = said(&format!("stream s\nvariant v {{\n  set profile.{setting} = x[0]\n}}\n"));
+        for found in [&here, &there] {
+            assert_eq!(found.len(), 1, "{found:#?}");
+            assert!(found[0].contains("`x[0]`") || found[0].contains("`x`"), "{found:#?}");
+        }
+    }
+    let found = said("profile {\n  wrong = 1\n}\n");
+    assert!(found[0].contains("there is no setting of a profile called `wrong`"), "{found:#?}");
+    let found = with("set profile.remap = off");
+    assert!(found[0].contains("no call sets the profile"), "{found:#?}");
+}
+
+#[test]
+fn a_variant_keeps_what_it_does_not_set_of_the_profile() {
+    let text = "profile { memory = 4GiB, remap = off }\nstream s\n\
+        variant v {\n  set profile.remap = full\n  set profile.call = 1us\n}\nvariant w {\n  set gpu0.memory = 1GiB\n}\n";
+    let (programs, diagnostics) = millpond::load_all(text, &Profile::default());
+    assert_eq!(diagnostics, []);
+    let facts = programs.iter().map(|program| {
+        let setup = &program.setup;
+        (setup.devices[0].memory.human(), setup.rules.remap, setup.host.call.human())
+    });
+    let expected = [
+        ("4 GiB".to_owned(), Remap::Off, "0ns".to_owned()),
+        ("4 GiB".to_owned(), Remap::Full, "1us".to_owned()),
+        ("1 GiB".to_owned(), Remap::Off, "0ns".to_owned()),
+    ];
+    assert_eq!(facts.collect::<Vec<_>>(), expected);
 }

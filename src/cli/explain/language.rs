@@ -34,6 +34,7 @@ const THREADS: &str = "Host threads";
 const EXPECTATIONS: &str = "Expectations";
 const VARIANTS: &str = "Variants";
 const MODELS: &str = "Models";
+const PROFILES: &str = "Profiles";
 
 /// All of them, in the order of the reference.
 pub(super) const ENTRIES: &[Entry] = &[
@@ -278,5 +279,48 @@ It stands at the beginning of the text, or in a variant. `millpond run FILE --mo
         "The StreamOrderModel of crate oxicuda-driver 0.5.5: what it answers beside what CUDA would do.
 It has no policies: freed memory is used again once the stream of the free has been synchronised, whole blocks at
 a time. docs/oxicuda.md has its departures from CUDA, each with a scenario.",
+    ),
+    word(
+        "profile",
+        PROFILES,
+        "Says numbers and switches of the device and the driver that documents leave open.
+It holds for the whole text; a variant says `set profile.remap = off`. profiles/default.ron has the usual values
+and where each comes from.",
+    ),
+    form(
+        "remap",
+        "profile { remap = full }",
+        PROFILES,
+        "What a pool gives back to make room for its own growth: nothing (`off`), idle chunks (`idle`), idle parts (`full`).",
+    ),
+    form(
+        "unused_first",
+        "profile { unused_first = on }",
+        PROFILES,
+        "Memory that was never handed out is taken before freed memory.",
+    ),
+    form(
+        "plain_free_syncs",
+        "profile { plain_free_syncs = on }",
+        PROFILES,
+        "A plain `free` of memory outside of pools first synchronises its device.",
+    ),
+    form(
+        "zero_size",
+        "profile { zero_size = invalid_value }",
+        PROFILES,
+        "Whether an allocation of 0 bytes gives the null pointer (`success`) or fails (`invalid_value`).",
+    ),
+    form(
+        "internal_on_max_size",
+        "profile { internal_on_max_size = off }",
+        PROFILES,
+        "Whether a wait is inserted too where only the maximum size of the pool forbids it to grow.",
+    ),
+    form(
+        "legacy_sync_releases",
+        "profile { legacy_sync_releases = on }",
+        PROFILES,
+        "Whether a synchronise of the legacy default stream gives memory above the threshold back.",
     ),
 ];

@@ -1,11 +1,14 @@
-//! Calls about memory outside of pools, and the plain free: they neither order nor observe anything.
+//! Calls about memory outside of pools, and the plain free: they neither order nor observe anything, unless the profile
+//! makes a plain free a synchronise.
 
 use super::{Caller, Machine};
-use crate::base::{Bytes, DeviceId, Nanos, StreamId};
+use crate::base::{Bytes, DeviceId, HostId, Nanos, StreamId};
+use crate::engine::threads::{Awaited, Blocked};
 use crate::engine::{Chooser, Progress};
 use crate::model::{Allocator, Freed};
 use crate::order::{Effect, Runs};
-use crate::trace::{AllocId, Detail, Failure, Kind, Reading, Reply, Sink};
+use crate::trace::{AllocId, Detail, Failure, Kind, Reading, Reply, Sink, Target};
+use std::task::Poll;
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     pub(super) fn malloc(
@@ -28,6 +31,30 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         self.emit_freed(caller, freed);
         self.end_pools_now(caller);
         Ok(Reply::Freed(None))
+    }
+
+    /// What a plain free waits for, where the profile says that it does. A free that has begun to wait goes on with it, even
+    /// if another thread has freed the same memory meanwhile.
+    pub(super) fn synchronises(&self, host: HostId, alloc: AllocId) -> Option<Target> {
+        match self.threads.hosts[host].blocked {
+            _ if !self.plain_free_syncs => None,
+            Some(Blocked { awaited: Awaited::Work { target, .. }, .. }) => Some(target),
+            _ => self.model.outside(alloc).map(Target::Device),
+        }
+    }
+
+    /// A plain free that is a synchronise of its device first (CUDA driver API, `cuMemFree`: it may be).
+    pub(super) fn free_after_all(&mut self, caller: Caller, alloc: AllocId) -> Poll<Result<Reply, Failure>> {
+        if let Some(target) = self.synchronises(caller.host, alloc)
+            && self.synchronise(caller, target).is_pending()
+        {
+            return Poll::Pending;
+        }
+        let result = self.plain_free(caller, alloc);
+        if let Err(failure) = result {
+            self.emit(caller, None, Kind::Failed(failure));
+        }
+        Poll::Ready(result)
     }
 
     /// `cudaFreeAsync`, of any memory.

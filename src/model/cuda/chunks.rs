@@ -6,15 +6,17 @@
 
 use super::pool::Pool;
 use super::tiles::{NONE, Tile, TileId};
-use crate::trace::Rules;
+use crate::trace::{Remap, Rules};
 
-/// Idle chunks that follow each other without a gap.
+/// Idle chunks, or granules, that follow each other without a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     /// A tile at or before its start.
     pub(super) first: TileId,
     pub(super) start: u64,
     pub(super) end: u64,
+    /// The end of the addresses that become free with it.
+    pub(super) until: u64,
 }
 
 /// How much a pool maps for a request of `size` bytes when it may map `room`: whole chunks if they fit, else as many
@@ -24,16 +26,18 @@ pub(super) fn growth(rules: &Rules, size: u64, room: u64) -> Option<u64> {
     fits(rules.growth.0).or_else(|| fits(rules.granule.0))
 }
 
-/// The spans of wholly idle chunks, highest address first.
-fn idle_spans(pool: &Pool, rules: &Rules) -> Vec<Span> {
-    let unit = rules.growth.0;
+/// The spans of wholly idle pieces of a size, highest address first.
+fn idle_spans(pool: &Pool, rules: &Rules, unit: u64) -> Vec<Span> {
     let runs = pool.free_runs(rules.granule.0.min(unit), Tile::is_idle);
     let spans = runs.map(|run| {
         let end = run.start + run.size;
-        // The last chunk of a growth may be short: it ends where the mapping does.
-        let is_short_end = pool.tiles[run.last].next == NONE;
-        let end = if is_short_end { end } else { end - end % unit };
-        Span { first: run.first, start: run.start.next_multiple_of(unit), end }
+        // The first and the last piece of a mapping may be short: they end where the mapping does.
+        let (is_first, is_last) = (pool.tiles[run.first].prev == NONE, pool.tiles[run.last].next == NONE);
+        let start = if is_first { run.start } else { run.start.next_multiple_of(unit) };
+        let end = if is_last { end } else { end - end % unit };
+        // Behind a mapping nobody else has the addresses of its last chunk.
+        let until = if is_last { end.next_multiple_of(rules.growth.0) } else { end };
+        Span { first: run.first, start, end, until }
     });
     let mut spans: Vec<Span> = spans.filter(|span| span.start < span.end).collect();
     spans.sort_unstable_by_key(|span| std::cmp::Reverse(span.start));
@@ -46,37 +50,43 @@ pub(super) fn above(pool: &Pool, rules: &Rules, keep: u64) -> Vec<Span> {
     if budget == 0 {
         return Vec::new();
     }
-    choose(pool, rules, |chunk| {
+    choose(pool, rules, rules.growth.0, |chunk| {
         let goes = chunk <= budget;
         budget -= if goes { chunk } else { 0 };
         goes
     })
 }
 
-/// The chunks that `pool` gives back to make room for `missing` bytes; `None` when all of them would not do.
+/// The pieces that `pool` gives back to make room for `missing` bytes; `None` when all of them would not do.
 pub(super) fn room_for(pool: &Pool, rules: &Rules, mut missing: u64) -> Option<Vec<Span>> {
-    let chosen = choose(pool, rules, |chunk| {
+    let unit = match rules.remap {
+        Remap::Off => return None,
+        Remap::Idle => rules.growth.0,
+        Remap::Full => rules.granule.0,
+    };
+    let chosen = choose(pool, rules, unit, |piece| {
         let goes = missing > 0;
-        missing = missing.saturating_sub(chunk);
+        missing = missing.saturating_sub(piece);
         goes
     });
     (missing == 0).then_some(chosen)
 }
 
-/// Those idle chunks that `goes` says, which is asked for the size of each, highest address first.
-fn choose(pool: &Pool, rules: &Rules, mut goes: impl FnMut(u64) -> bool) -> Vec<Span> {
+/// Those idle pieces that `goes` says, which is asked for the size of each, highest address first.
+fn choose(pool: &Pool, rules: &Rules, unit: u64, mut goes: impl FnMut(u64) -> bool) -> Vec<Span> {
     let mut chosen: Vec<Span> = Vec::new();
-    if pool.ledger.cached.0 + pool.ledger.unused.0 < rules.granule.0.min(rules.growth.0) {
+    if pool.ledger.cached.0 + pool.ledger.unused.0 < rules.granule.0.min(unit) {
         return chosen;
     }
-    for span in idle_spans(pool, rules) {
+    for span in idle_spans(pool, rules, unit) {
         let mut end = span.end;
         while end > span.start {
-            let start = (end - 1) / rules.growth.0 * rules.growth.0;
+            let start = ((end - 1) / unit * unit).max(span.start);
             if goes(end - start) {
+                let until = if end == span.end { span.until } else { end };
                 match chosen.last_mut() {
                     Some(above) if above.first == span.first && above.start == end => above.start = start,
-                    _ => chosen.push(Span { first: span.first, start, end }),
+                    _ => chosen.push(Span { start, end, until, ..span }),
                 }
             }
             end = start;

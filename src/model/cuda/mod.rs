@@ -18,13 +18,13 @@ use super::{Allocator, Denied, Freed, Known, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
 use crate::trace::{
     Account, AllocId, Attribute, Block, BlockState, Cut, Decision, DeviceSetup, DeviceState, Failure, Policy,
-    PoolPicture, PoolState, Range, Readiness, Refusals, Remap, Rules, Setup, Target, Ticket,
+    PoolPicture, PoolState, Range, Readiness, Refusals, Rules, Setup, Target, Ticket,
 };
 use address::AddressSpace;
 use chunks::Span;
 use plain::{Outside, Plain};
 use pool::Pool;
-use reuse::Search;
+use reuse::{Reach, Search};
 use smallvec::SmallVec;
 use tiles::{State, TileId};
 
@@ -122,9 +122,6 @@ impl Cuda {
         if let Some(mapped) = chunks::growth(&self.rules, size, room) {
             return Some(Growth { mapped, unmapped: Vec::new() });
         }
-        if self.rules.remap == Remap::Off {
-            return None;
-        }
         let mapped = size.checked_next_multiple_of(self.rules.granule.0)?;
         let unmapped = chunks::room_for(pool, &self.rules, mapped.checked_sub(room)?)?;
         Some(Growth { mapped, unmapped })
@@ -144,7 +141,7 @@ impl Cuda {
         let pool = &mut self.pools[pool];
         for span in chunks {
             pool.unmap(span.first, span.start, span.end);
-            self.addresses.give_back(span.start, span.end - span.start);
+            self.addresses.give_back_until(span.start, span.until);
         }
         let bytes = chunks.iter().map(|span| span.end - span.start).sum();
         if !chunks.is_empty() {
@@ -192,9 +189,26 @@ impl Cuda {
         size.checked_round_up(self.rules.alignment).map(|size| size.0)
     }
 
+    fn search<'a>(&'a self, request: Request, known: Known<'a>, size: u64) -> Search<'a> {
+        let pool = &self.pools[request.pool];
+        Search { pool, size, at: request.at, known, unused_first: self.rules.unused_first }
+    }
+
+    /// What a request could get beyond the memory that the pool has, with so much of the device free.
+    fn reach(&self, pool: &Pool, size: u64, free: u64) -> Reach {
+        Reach {
+            grows: self.plan_growth(pool, size, self.room_with(pool, free)).is_some(),
+            waits: self.rules.internal_on_max_size || chunks::growth(&self.rules, size, free).is_none(),
+        }
+    }
+
     fn serve(&mut self, request: Request, known: Known<'_>, size: u64) -> Option<Served> {
-        for class in Policy::ALL {
-            let search = Search { pool: &self.pools[request.pool], size, at: request.at, known };
+        for class in reuse::order(&self.rules) {
+            let pool = &self.pools[request.pool];
+            if class == Policy::Internal && !self.reach(pool, size, self.free_memory(pool.device)).waits {
+                continue;
+            }
+            let search = self.search(request, known, size);
             if let Some(first) = search.pick(class) {
                 return Some(Served { first, class, mapped: Bytes::ZERO, unmapped: Bytes::ZERO });
             }
@@ -211,7 +225,8 @@ impl Cuda {
 impl Allocator for Cuda {
     fn alloc(&mut self, request: Request, known: Known<'_>) -> Result<Decision, Denied> {
         if request.size == Bytes::ZERO {
-            return Ok(Decision::null());
+            let null = self.rules.zero_size_succeeds.then(Decision::null);
+            return null.ok_or(Failure::InvalidValue.into());
         }
         let size = self.rounded(request.size).ok_or(Failure::OutOfMemory)?;
         let served = self.serve(request, known, size).ok_or(Failure::OutOfMemory)?;
@@ -274,6 +289,14 @@ impl Allocator for Cuda {
                 self.leave(plain, alloc, None);
                 Ok(Freed::Outside(plain.device))
             }
+        }
+    }
+
+    fn outside(&self, alloc: AllocId) -> Option<DeviceId> {
+        let live = self.live.get(alloc.slot as usize).filter(|live| live.serial == alloc.serial);
+        match live?.owner {
+            Owner::Outside(plain) => Some(plain.device),
+            Owner::Pool(..) => None,
         }
     }
 
@@ -352,10 +375,9 @@ impl Allocator for Cuda {
         let pool = &self.pools[request.pool];
         // A size that cannot even be rounded up fits nowhere.
         let size = self.rounded(request.size).unwrap_or(u64::MAX);
-        let search = Search { pool, size, at: request.at, known };
-        let room = self.room_of(pool);
-        let can_grow = self.plan_growth(pool, size, room).is_some();
-        search.refusals(Bytes(room), can_grow, self.can_grow_otherwise(can_grow, pool, size, known.seen))
+        let reach = self.reach(pool, size, self.free_memory(pool.device));
+        let otherwise = self.reach_otherwise(reach, pool, size, known.seen);
+        self.search(request, known, size).refusals(Bytes(self.room_of(pool)), reach, otherwise)
     }
 
     /// In its own stream an allocation is ready at once, in others once they are ordered after it (CUDA Programming Guide

@@ -6,6 +6,7 @@
 
 use super::Cuda;
 use super::pool::Pool;
+use super::reuse::Reach;
 use crate::base::{Bytes, DeviceId, mix, reuse_on_clone};
 use crate::trace::{AllocId, Cut, Decision, DeviceSetup, DeviceState, Failure, Range, Ticket};
 
@@ -75,16 +76,16 @@ impl Cuda {
         device.memory - device.reserved - device.outside
     }
 
-    /// Whether a pool that can grow for a request, or cannot, still could, had no device got further than the host has seen,
-    /// and had all of them got to the end of what was submitted.
-    pub(super) fn can_grow_otherwise(&self, can_grow: bool, pool: &Pool, size: u64, seen: &Cut) -> [bool; 2] {
+    /// What a request could get, had no device got further than the host has seen, and had all of them got to the end of what
+    /// was submitted.
+    pub(super) fn reach_otherwise(&self, reach: Reach, pool: &Pool, size: u64, seen: &Cut) -> [Reach; 2] {
         let (free, device) = (self.free_memory(pool.device), pool.device);
         let not_seen = |(at, on, _): &&(Ticket, DeviceId, u64)| *on == device && !at.within(seen);
         let lucky: u64 = self.outside.returned.iter().filter(not_seen).map(|(_, _, bytes)| bytes).sum();
         let leaving: u64 = self.outside.of(device).map(|(_, plain)| plain.taken()).sum();
         let could = |moved: u64, free: u64| match moved {
-            0 => can_grow,
-            _ => self.plan_growth(pool, size, self.room_with(pool, free)).is_some(),
+            0 => reach,
+            _ => self.reach(pool, size, free),
         };
         [could(lucky, free.saturating_sub(lucky)), could(leaving, free + leaving)]
     }

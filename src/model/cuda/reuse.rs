@@ -10,7 +10,27 @@ use super::shelf::{Entry, Shelf};
 use super::tiles::{State, Tile, TileId};
 use crate::base::Bytes;
 use crate::model::Known;
-use crate::trace::{Candidate, Cut, Policy, Refusal, Refusals, Ticket};
+use crate::trace::{Candidate, Cut, Policy, Refusal, Refusals, Rules, Ticket};
+
+/// The classes in the order in which they are asked.
+pub(super) fn order(rules: &Rules) -> [Policy; 7] {
+    let mut order = Policy::ALL;
+    order.sort_by_key(|class| rank(*class, rules.unused_first));
+    order
+}
+
+fn rank(class: Policy, unused_first: bool) -> u8 {
+    if unused_first && class == Policy::Unused { 0 } else { class as u8 + 1 }
+}
+
+/// What a request could get beyond the memory that its pool has.
+#[derive(Clone, Copy)]
+pub(super) struct Reach {
+    /// Whether the pool can grow for it.
+    pub(super) grows: bool,
+    /// Whether the class `internal` is asked where the pool cannot.
+    pub(super) waits: bool,
+}
 
 /// A request as the search sees it.
 #[derive(Clone, Copy)]
@@ -20,6 +40,8 @@ pub(super) struct Search<'a> {
     pub(super) size: u64,
     pub(super) at: Ticket,
     pub(super) known: Known<'a>,
+    /// Whether the class `unused` is asked before all others.
+    pub(super) unused_first: bool,
 }
 
 impl Search<'_> {
@@ -29,9 +51,10 @@ impl Search<'_> {
         let reuse = pool.attributes.reuse;
         let own = self.at.stream.index();
         let pick = match class {
-            Policy::SameStream => {
+            Policy::SameStream if !self.unused_first => {
                 return self.pick_of_stream(own, u32::MAX).map(|(_, entry)| entry.head);
             }
+            Policy::SameStream => self.pick_of_stream(own, u32::MAX).map(|(_, entry)| entry),
             Policy::Observed if pool.ledger.cached == Bytes::ZERO => return None,
             Policy::Observed => exact(&pool.observed_blocks, self.size, u32::MAX)
                 .or_else(|| pool.observed.fit(&pool.tiles, 0, self.size, u32::MAX)),
@@ -75,55 +98,59 @@ impl Search<'_> {
     /// Whether a free tile is usable by this class or one before it.
     fn is_usable(&self, tile: &Tile, class: Policy) -> bool {
         let reuse = self.pool.attributes.reuse;
+        let reaches = |other| self.rank(class) >= self.rank(other);
         match tile.state {
             State::Freed { at, observed, .. } => {
-                at.stream == self.at.stream
-                    || observed && class >= Policy::Observed
-                    || reuse.follow_event && class >= Policy::FollowEvent && at.within(self.known.ordered)
-                    || reuse.opportunistic && class >= Policy::Opportunistic && at.within(self.known.done)
-                    || reuse.internal && class >= Policy::Internal
+                at.stream == self.at.stream && reaches(Policy::SameStream)
+                    || observed && reaches(Policy::Observed)
+                    || reuse.follow_event && reaches(Policy::FollowEvent) && at.within(self.known.ordered)
+                    || reuse.opportunistic && reaches(Policy::Opportunistic) && at.within(self.known.done)
+                    || reuse.internal && reaches(Policy::Internal)
             }
-            State::Unused => class >= Policy::Unused,
+            State::Unused => reaches(Policy::Unused),
             State::Live { .. } | State::Vacant => false,
         }
     }
 
+    fn rank(&self, class: Policy) -> u8 {
+        rank(class, self.unused_first)
+    }
+
     /// The class that would serve, and the first tile of its bytes unless it is growth.
-    fn serving(&self, can_grow: bool) -> Option<(Policy, Option<TileId>)> {
-        Policy::ALL.into_iter().find_map(|class| match class {
-            Policy::Growth => can_grow.then_some((class, None)),
+    fn serving(&self, reach: Reach) -> Option<(Policy, Option<TileId>)> {
+        let mut order = Policy::ALL;
+        order.sort_by_key(|class| self.rank(*class));
+        order.into_iter().find_map(|class| match class {
+            Policy::Growth => reach.grows.then_some((class, None)),
+            Policy::Internal if !reach.waits => None,
             class => self.pick(class).map(|first| (class, Some(first))),
         })
     }
 
     /// Whether the request would be served otherwise if no device had got further than the host has seen, or if all of them
     /// had got to the end of what was submitted.
-    fn depends_on_timing(
-        &self,
-        serving: Option<(Policy, Option<TileId>)>,
-        can_grow_otherwise: [bool; 2],
-    ) -> bool {
+    fn depends_on_timing(&self, serving: Option<(Policy, Option<TileId>)>, otherwise: [Reach; 2]) -> bool {
         let everything = vec![u32::MAX; self.known.done.len()];
-        [self.known.seen, &everything].into_iter().zip(can_grow_otherwise).any(|(done, can_grow)| {
+        [self.known.seen, &everything].into_iter().zip(otherwise).any(|(done, reach)| {
             let known = Known { done, ..self.known };
-            Search { known, ..*self }.serving(can_grow) != serving
+            Search { known, ..*self }.serving(reach) != serving
         })
     }
 
-    /// Why the classes before the one that would serve could not. `room`: what the pool could still map;
-    /// `can_grow_otherwise`: whether it could grow by the two other timings.
-    pub(super) fn refusals(&self, room: Bytes, can_grow: bool, can_grow_otherwise: [bool; 2]) -> Refusals {
-        let serving = self.serving(can_grow);
+    /// Why the classes before the one that would serve could not. `room`: what the pool could still map; `otherwise`: what it
+    /// could get by the two other timings.
+    pub(super) fn refusals(&self, room: Bytes, reach: Reach, otherwise: [Reach; 2]) -> Refusals {
+        let serving = self.serving(reach);
         let best = self.best_of_all();
         let reason = |class| {
-            let is_before = serving.is_none_or(|(by, _)| class < by);
-            is_before.then(|| self.refusal(class, best, room))
+            let is_before = serving.is_none_or(|(by, _)| self.rank(class) < self.rank(by));
+            is_before.then(|| self.refusal(class, best, room, reach))
         };
-        let by_timing = self.depends_on_timing(serving, can_grow_otherwise);
+        let by_timing = self.depends_on_timing(serving, otherwise);
         Refusals { reasons: Policy::ALL.map(reason), by_timing }
     }
 
-    fn refusal(&self, class: Policy, best: Option<TileId>, room: Bytes) -> Refusal {
+    fn refusal(&self, class: Policy, best: Option<TileId>, room: Bytes, reach: Reach) -> Refusal {
         let reuse = self.pool.attributes.reuse;
         let candidate = best.and_then(|first| self.first_unusable(first, class));
         let because = |reason: fn(Candidate) -> Refusal| candidate.map_or(Refusal::NoFit, reason);
@@ -137,6 +164,7 @@ impl Search<'_> {
             Policy::Unused => Refusal::NoFit,
             Policy::Growth => Refusal::Capacity(room),
             Policy::Internal if !reuse.internal => Refusal::Off,
+            Policy::Internal if !reach.waits => Refusal::MaxSize,
             Policy::Internal => Refusal::NoFit,
         }
     }

@@ -364,6 +364,7 @@ fn refusal_lines<'a>(book: &Book<'a>, refusals: &Refusals) -> Vec<RefusalLine<'a
         let (reason, candidate, room): (_, Option<Candidate>, _) = match refusal {
             Refusal::Off => ("off", None, None),
             Refusal::Absent => ("absent", None, None),
+            Refusal::MaxSize => ("max_size", None, None),
             Refusal::NoFit => ("no_fit", None, None),
             Refusal::OtherStream(candidate) => ("other_stream", Some(candidate), None),
             Refusal::NotObserved(candidate) => ("not_observed", Some(candidate), None),

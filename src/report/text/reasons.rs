@@ -236,6 +236,7 @@ fn reason(book: &Book<'_>, stmt: StmtId, stream: StreamId, policy: Policy, refus
     match refusal {
         Refusal::Off => "switched off".to_owned(),
         Refusal::Absent => "not in this model".to_owned(),
+        Refusal::MaxSize => "only the pool is full, and the device is not".to_owned(),
         Refusal::NoFit => match policy {
             Policy::Unused => "none is large enough".to_owned(),
             Policy::SameStream => format!("none that was freed on {asking} is large enough"),
@@ -376,7 +377,7 @@ const fn has_candidate(refusal: &Refusal) -> bool {
         | Refusal::NotSynchronised(_)
         | Refusal::NotOrdered(_)
         | Refusal::NotDone(_) => true,
-        Refusal::Off | Refusal::Absent | Refusal::NoFit | Refusal::Capacity(_) => false,
+        Refusal::Off | Refusal::Absent | Refusal::MaxSize | Refusal::NoFit | Refusal::Capacity(_) => false,
     }
 }
 

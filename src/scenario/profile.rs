@@ -1,0 +1,136 @@
+//! The `profile` line: numbers and switches of the device and the driver that a text says itself.
+//!
+//! It knows how each is written; what they mean is the profile's and the allocator's affair.
+
+use super::check::Checker;
+use super::{Unit, codes};
+use crate::base::{Bytes, Diagnostic, Nanos, Span};
+use crate::profile::{self, Profile, ZeroSize};
+use crate::syntax::ast::{ExpressionKind, Name, Setting, SettingValue, Settings};
+use crate::trace::{HostCosts, Remap, Rules};
+
+const REMAP: [(&str, profile::Remap); 3] =
+    [("off", profile::Remap::Off), ("idle", profile::Remap::Idle), ("full", profile::Remap::Full)];
+const ZERO_SIZE: [(&str, ZeroSize); 2] =
+    [("success", ZeroSize::Success), ("invalid_value", ZeroSize::InvalidValue)];
+
+impl Checker<'_> {
+    /// What it says holds for the whole text, also against a profile that is chosen for a run.
+    pub(super) fn declare_profile(&mut self, span: Span, settings: &Settings) {
+        if let Some(first) = self.profile_line.replace(span) {
+            let message = "a scenario has one `profile`";
+            let diagnostic =
+                Diagnostic::error(codes::DUPLICATE_SETTING, message, span, "this is a second one");
+            return self.tell(diagnostic.also(first, "the first one"));
+        }
+        let mut profile = self.profile.clone();
+        for (setting, name) in self.settings(settings, "profile", &Profile::SETTINGS) {
+            self.profile_setting(&mut profile, setting, name);
+        }
+        if let Err(error) = profile.check() {
+            return self.error(codes::VALUE_OUT_OF_RANGE, error.to_string(), span, "");
+        }
+        self.setup.rules = rules(&profile);
+        self.setup.host = costs(&profile);
+        for device in &self.usual_devices {
+            self.setup.devices[*device].memory = profile.memory;
+        }
+        self.profile = profile;
+    }
+
+    /// A setting with a mistake leaves the profile as it is.
+    fn profile_setting(&mut self, profile: &mut Profile, setting: &Setting, name: &str) {
+        match name {
+            "memory" => {
+                let value = self.setting_value(setting, "a size such as `80GiB`");
+                set(&mut profile.memory, value.and_then(|value| self.memory_size(value)));
+            }
+            "alignment" => set(&mut profile.alignment, self.size_of(setting)),
+            "growth" => set(&mut profile.growth, self.size_of(setting)),
+            "granule" => set(&mut profile.granule, self.size_of(setting)),
+            "submit" => set(&mut profile.submit, self.duration_of(setting)),
+            "call" => set(&mut profile.call, self.duration_of(setting)),
+            "legacy_sync_releases" => set(&mut profile.legacy_sync_releases, self.switch(setting)),
+            "unused_first" => set(&mut profile.unused_first, self.switch(setting)),
+            "plain_free_syncs" => set(&mut profile.plain_free_syncs, self.switch(setting)),
+            "internal_on_max_size" => set(&mut profile.internal_on_max_size, self.switch(setting)),
+            "zero_size" => set(&mut profile.zero_size, self.choice(setting, &ZERO_SIZE)),
+            _ => set(&mut profile.remap, self.choice(setting, &REMAP)),
+        }
+    }
+
+    fn size_of(&mut self, setting: &Setting) -> Option<Bytes> {
+        let value = self.setting_value(setting, "a size such as `2MiB`")?;
+        self.constant_size(value)
+    }
+
+    fn duration_of(&mut self, setting: &Setting) -> Option<Nanos> {
+        let value = self.setting_value(setting, "a duration such as `2us`")?;
+        self.constant_duration(value)
+    }
+
+    fn switch(&mut self, setting: &Setting) -> Option<bool> {
+        let value = self.setting_value(setting, "`on` or `off`")?;
+        self.constant_natural(value, Unit::Switch).map(|on| on == 1)
+    }
+
+    /// One of a few words.
+    fn choice<T: Copy>(&mut self, setting: &Setting, known: &[(&'static str, T)]) -> Option<T> {
+        let text = match &setting.value {
+            SettingValue::Expression(value) => match &value.kind {
+                ExpressionKind::Switch(on) => Some((if *on { "on" } else { "off" }, value.span)),
+                ExpressionKind::Path(path) => match path.segments.as_slice() {
+                    [word] if word.index.is_none() => Some((word.name.text.as_str(), word.name.span)),
+                    _ => None,
+                },
+                _ => None,
+            },
+            SettingValue::List { .. } => None,
+        };
+        let (text, span) = text.unwrap_or_else(|| (self.written(&setting.value), span_of(&setting.value)));
+        let word = Name { text: text.to_owned(), span };
+        let what = format!("value of `{}` called", setting.name.text);
+        self.word(&word, codes::UNKNOWN_SETTING, &what, known.iter().copied())
+    }
+
+    fn written(&self, value: &SettingValue) -> &str {
+        self.text[span_of(value).range()].trim_end()
+    }
+}
+
+fn span_of(value: &SettingValue) -> Span {
+    match value {
+        SettingValue::Expression(value) => value.span,
+        SettingValue::List { span, .. } => *span,
+    }
+}
+
+fn set<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
+    }
+}
+
+/// What a profile says about the allocator.
+pub(super) fn rules(profile: &Profile) -> Rules {
+    Rules {
+        alignment: profile.alignment,
+        growth: profile.growth,
+        granule: profile.granule,
+        remap: match profile.remap {
+            profile::Remap::Off => Remap::Off,
+            profile::Remap::Idle => Remap::Idle,
+            profile::Remap::Full => Remap::Full,
+        },
+        legacy_sync_releases: profile.legacy_sync_releases,
+        unused_first: profile.unused_first,
+        plain_free_syncs: profile.plain_free_syncs,
+        zero_size_succeeds: profile.zero_size == ZeroSize::Success,
+        internal_on_max_size: profile.internal_on_max_size,
+    }
+}
+
+/// What a profile says about the host.
+pub(super) fn costs(profile: &Profile) -> HostCosts {
+    HostCosts { submit: profile.submit, call: profile.call }
+}
