@@ -14,8 +14,8 @@ use crate::base::{
 use crate::model::{Allocator, Denied, Known, Request};
 use crate::order::{Effect, Operation, Order, Runs};
 use crate::trace::{
-    Call, Cause, Detail, Event, Failure, HostCosts, Kind, PoolState, Reply, Setup, Sink, StreamKind,
-    StreamSetup, Takes, Target, Ticket, join,
+    Call, Cause, Decision, Detail, Event, Failure, HostCosts, Kind, PoolState, Reply, Setup, Sink,
+    StreamKind, StreamSetup, Takes, Target, Ticket, join,
 };
 use std::task::Poll;
 use transfer::Returns;
@@ -321,11 +321,13 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let known = Known { ordered, done, seen, observed };
         let refusals = wants_refusals.then(|| self.model.refused(request, known));
         let result = self.model.alloc(request, known);
-        if let Some(refusals) = refusals {
-            self.emit(caller, None, Kind::Refused(&refusals));
+        if let Some(refusals) = &refusals {
+            self.emit(caller, None, Kind::Refused(refusals));
         }
         let decision = match result {
-            Ok(decision) => decision,
+            Ok(decision) => {
+                Decision { by_timing: refusals.is_some_and(|refusals| refusals.by_timing), ..decision }
+            }
             Err(Denied { failure, unmapped }) => {
                 self.emit_unmapped(caller, pool, unmapped);
                 if self.sink.wants(Detail::States) {

@@ -317,6 +317,7 @@ impl Allocator for Oxicuda {
             policy: Some(if is_new { Policy::Growth } else { Policy::Observed }),
             reuses,
             waits: SmallVec::new(),
+            by_timing: false,
             mapped: to_bytes(mapped),
             unmapped,
         })

@@ -325,6 +325,7 @@ mod tests {
             waits: Default::default(),
             mapped: Bytes::ZERO,
             unmapped: Bytes::ZERO,
+            by_timing: false,
         };
         feed(books, Kind::Decided(&decision));
     }

@@ -61,6 +61,8 @@ pub enum Mismatch {
     },
     /// The stream of the subject was made to wait for the free of the object.
     Waits,
+    /// Whether the timing decides how the subject is served.
+    Timing(bool),
     /// The call ended so.
     Ended(Ended),
     /// Whether the stream may use the buffer.
@@ -182,6 +184,8 @@ pub struct Expectations<'p> {
     skipped: BTreeMap<StmtId, (BufferId, u64)>,
     deadlock: Option<Deadlock>,
     allocations: u64,
+    /// Whether a line asks whether the timing decides.
+    asks_for_timing: bool,
     /// When the operations of the statements that expectations name started and ended last.
     moments: BTreeMap<StmtId, [Option<Nanos>; 2]>,
 }
@@ -199,6 +203,10 @@ impl<'p> Expectations<'p> {
             skipped: BTreeMap::new(),
             deadlock: None,
             allocations: 0,
+            asks_for_timing: program
+                .expects
+                .iter()
+                .any(|line| matches!(line.demand, Demand::DependsOnTiming { .. })),
             moments: named_in_moments(program).map(|stmt| (stmt, [None; 2])).collect(),
         }
     }
@@ -281,7 +289,11 @@ impl<'p> Expectations<'p> {
 
 impl Sink for Expectations<'_> {
     fn wants(&self, detail: Detail) -> bool {
-        detail == Detail::Events
+        match detail {
+            Detail::Events => true,
+            Detail::Refusals => self.asks_for_timing,
+            Detail::States | Detail::Pictures => false,
+        }
     }
 
     fn event(&mut self, event: &Event<'_>) {
@@ -342,6 +354,9 @@ pub fn mismatch(demand: Demand, operands: &Operands) -> Option<Mismatch> {
             let holds = (*readiness == Readiness::Ready) != not;
             (!holds).then_some(Mismatch::Readiness(*readiness))
         }
+        (Demand::DependsOnTiming { not }, Operands::Placements { subject: Some(subject), .. }) => {
+            (subject.by_timing == not).then_some(Mismatch::Timing(subject.by_timing))
+        }
         (_, Operands::Placements { subject, object }) => match (subject, object) {
             (None, _) => Some(Mismatch::Absent { subject: true }),
             (_, None) => Some(Mismatch::Absent { subject: false }),
@@ -380,6 +395,7 @@ fn relation(demand: Demand, subject: &Placement, object: &Placement) -> Option<M
         | Demand::Moments { .. }
         | Demand::ServedBy(_)
         | Demand::ReadyOn { .. }
+        | Demand::DependsOnTiming { .. }
         | Demand::Fails { .. } => None,
     }
 }
@@ -397,6 +413,7 @@ mod tests {
             policy: Some(policy),
             reuses: !matches!(policy, Policy::Growth | Policy::Unused),
             waits: [Ticket { stream: StreamId::new(0), seq: 4 }].into_iter().collect(),
+            by_timing: false,
             freed: Some(Ticket { stream: StreamId::new(0), seq: 4 }),
         }
     }
@@ -454,11 +471,14 @@ mod tests {
         let x = || Some(placement(0, 512, Policy::Growth));
         let same = || Some(placement(0, 512, Policy::SameStream));
         let beside = || Some(placement(512, 512, Policy::Growth));
+        let lucky = || Some(Placement { by_timing: true, ..placement(0, 512, Policy::Opportunistic) });
         for (demand, met_by, missed_by) in [
             (Demand::Reuses { not: false, via: None }, same(), beside()),
             (Demand::Reuses { not: true, via: None }, beside(), same()),
             (Demand::Reuses { not: false, via: Some(Policy::SameStream) }, same(), beside()),
             (Demand::Reuses { not: true, via: Some(Policy::SameStream) }, beside(), same()),
+            (Demand::DependsOnTiming { not: false }, lucky(), same()),
+            (Demand::DependsOnTiming { not: true }, same(), lucky()),
             (Demand::At { not: false }, same(), beside()),
             (Demand::At { not: true }, beside(), same()),
             (Demand::ServedBy(Policy::SameStream), same(), beside()),

@@ -381,6 +381,7 @@ impl Checker<'_> {
             Relation::At(object) => (self.buffer(object), Some(Demand::At { not })),
             Relation::WaitsForFree(object) => (self.buffer(object), Some(Demand::WaitsForFree { not })),
             Relation::ReadyOn(stream) => return self.ready_on(stmt, subject, stream, not),
+            Relation::DependsOnTiming => (subject.clone(), Some(Demand::DependsOnTiming { not })),
             Relation::Via(word) => (subject.clone(), self.class(word, false).map(Demand::ServedBy)),
         };
         let (Some(subject), Some(object), Some(demand)) = (subject, object, demand) else { return };

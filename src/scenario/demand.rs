@@ -47,6 +47,11 @@ pub enum Demand {
         /// Whether it must rather not.
         not: bool,
     },
+    /// `x depends on timing`: with another timing of the devices it would have been served otherwise.
+    DependsOnTiming {
+        /// Whether it must rather not.
+        not: bool,
+    },
     /// `L fails E`, `L not fails [E]`: how the latest call of a line ended.
     Fails {
         /// Whether it must rather not.

@@ -108,6 +108,7 @@ fn valid_lines() {
         "a: x = alloc 1B\na: k(x) until go\nsignal go\na: k(x) takes 3us\na: k(x) takes uniform(1us, 3us)",
         "legacy: x = alloc 1B\ngpu0.per_thread: k(x)\nsync legacy\nsync gpu0\nsync device\nsync e",
         "a: x = alloc 1B\na: y = alloc 1B\nexpect y not at x\nexpect y waits for free x\nexpect y via growth",
+        "a: depends = alloc 1B\nexpect depends not depends on timing\nexpect depends depends on timing",
         "a: x[0] = alloc 1B\nexpect x[0] ready on s[1]\nexpect x[0] not ready on gpu0.legacy\nexpect x[0] not fails",
         "x = malloc 1B as l or_fails out_of_memory\na: record e as r\nexpect l fails out_of_memory\nexpect r not fails invalid_value",
         "a: x = alloc 1B else out_of_memory {\n sync a\n a: x = alloc 1B\n}\na: k(x)\na: free x\na: x = alloc 1B",

@@ -481,6 +481,7 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::placed_at => "`at`",
         Rule::waits_for => "`waits for free`",
         Rule::ready_on => "`ready on`",
+        Rule::depends => "`depends on timing`",
         Rule::fails => "`fails`",
         Rule::error => "an error such as `out_of_memory`",
         Rule::via => "`via`",

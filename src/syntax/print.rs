@@ -441,6 +441,7 @@ impl Display for Relation {
             Relation::At(object) => write!(f, "at {object}"),
             Relation::WaitsForFree(object) => write!(f, "waits for free {object}"),
             Relation::ReadyOn(stream) => write!(f, "ready on {stream}"),
+            Relation::DependsOnTiming => f.write_str("depends on timing"),
             Relation::Via(class) => write!(f, "via {class}"),
         }
     }

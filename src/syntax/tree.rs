@@ -377,6 +377,9 @@ impl Tree<'_> {
         if rule == Rule::fails {
             return Expect::Fails { call: subject, not, error: rest.next().map(|error| self.name(error)) };
         }
+        if rule == Rule::depends {
+            return Expect::Relate { subject, relation: Relation::DependsOnTiming, not };
+        }
         let first = next(&mut rest);
         let relation = match rule {
             Rule::reuses => {

@@ -118,6 +118,8 @@ pub struct Decision {
     pub mapped: Bytes,
     /// Idle physical memory of the pool that was given back to make room for that.
     pub unmapped: Bytes,
+    /// Whether another timing of the devices would have served it otherwise; known where a sink wants refusals.
+    pub by_timing: bool,
 }
 
 impl Decision {
@@ -130,7 +132,17 @@ impl Decision {
     /// Memory that no class of a pool serves.
     pub fn plain(alloc: AllocId, range: Range, requested: Bytes, mapped: Bytes) -> Self {
         let (waits, unmapped) = (SmallVec::new(), Bytes::ZERO);
-        Self { alloc, range, requested, policy: None, reuses: None, waits, mapped, unmapped }
+        Self {
+            alloc,
+            range,
+            requested,
+            policy: None,
+            reuses: None,
+            waits,
+            mapped,
+            unmapped,
+            by_timing: false,
+        }
     }
 
     /// The part that later questions about the allocation need.
@@ -141,6 +153,7 @@ impl Decision {
             policy: self.policy,
             reuses: self.reuses.is_some(),
             waits: self.waits.clone(),
+            by_timing: self.by_timing,
             freed: None,
         }
     }
@@ -159,6 +172,8 @@ pub struct Placement {
     pub reuses: bool,
     /// The frees that its stream was made to wait for.
     pub waits: SmallVec<[Ticket; 2]>,
+    /// Whether another timing of the devices would have served it otherwise.
+    pub by_timing: bool,
     /// Its free, once that was submitted.
     pub freed: Option<Ticket>,
 }

@@ -27,6 +27,7 @@ a: k(huge)
 expect huge via growth
 expect huge not fails
 expect y ready on a
+expect y not depends on timing
 b: free y
 a: z = alloc 1KiB from p fails out_of_memory
 b: v = alloc 1KiB from p

@@ -250,6 +250,13 @@ Addresses are multiples of 512 bytes, and that of a live allocation never change
         "Expects that work put into the stream now may use the buffer: it is live, and the stream is ordered after it.
 An event, the legacy default stream, a wait of the allocator or a `sync` make that order. Timing plays no part.",
     ),
+    form(
+        "depends",
+        "expect NAME depends on timing",
+        EXPECTATIONS,
+        "Expects that with another timing of the devices the allocation would have been served otherwise.
+With `not`, that the order of calls, events and waits decides alone.",
+    ),
     form("via", "expect NAME via growth", EXPECTATIONS, "Expects the class that serves an allocation."),
     form(
         "starts",

@@ -252,7 +252,8 @@ impl Allocator for Cuda {
         self.enter(alloc, Owner::Pool(request.pool, tile, request.at));
         self.check(request.pool);
         let policy = Some(class);
-        Ok(Decision { alloc, range, requested: request.size, policy, reuses, waits, mapped, unmapped })
+        let (requested, by_timing) = (request.size, false);
+        Ok(Decision { alloc, range, requested, policy, reuses, waits, mapped, unmapped, by_timing })
     }
 
     fn malloc(&mut self, device: DeviceId, size: Bytes, managed: bool) -> Result<Decision, Failure> {

@@ -493,6 +493,7 @@ enum MismatchLine {
     Addresses { subject: u64, object: u64 },
     NoWait { freed: bool },
     Waits,
+    Timing { decides: bool },
     Ended(&'static str),
     Readiness(&'static str),
 }
@@ -586,6 +587,7 @@ fn mismatch_line(mismatch: &Mismatch) -> MismatchLine {
         Mismatch::Addresses { subject, object } => MismatchLine::Addresses { subject, object },
         Mismatch::NoWait { freed } => MismatchLine::NoWait { freed },
         Mismatch::Waits => MismatchLine::Waits,
+        Mismatch::Timing(decides) => MismatchLine::Timing { decides },
         Mismatch::Ended(ended) => MismatchLine::Ended(ended.name()),
         Mismatch::Readiness(readiness) => MismatchLine::Readiness(readiness.name()),
     }

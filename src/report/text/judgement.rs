@@ -341,6 +341,8 @@ pub(super) fn why(mismatch: &Mismatch, demand: Demand) -> String {
         Mismatch::NoWait { freed: true } => "it waits for no such free".to_owned(),
         Mismatch::NoWait { freed: false } => "the other was not freed".to_owned(),
         Mismatch::Waits => "it waits for that free".to_owned(),
+        Mismatch::Timing(true) => "another timing may serve it otherwise".to_owned(),
+        Mismatch::Timing(false) => "every timing serves it so".to_owned(),
         Mismatch::Ended(Ended::NotMade) => "it was not called by then".to_owned(),
         Mismatch::Ended(Ended::Skipped) => "it was skipped".to_owned(),
         Mismatch::Ended(Ended::Succeeded) => "it succeeded".to_owned(),

@@ -77,6 +77,8 @@ pub enum Relation {
     WaitsForFree(Path),
     /// `ready on S`
     ReadyOn(Path),
+    /// `depends on timing`
+    DependsOnTiming,
     /// `via P`
     Via(Name),
 }
