@@ -82,7 +82,7 @@ fn mistakes_in_expectations_say_what_was_expected() {
     for (text, expected) in [
         (
             "expect y ruses x",
-            "1 unexpected: `ruses` is not expected here; expected `reuses`, `at`, `waits for free`, `ready on`, `fails`, `starts`, `ends`, `via` or a comparison such as `==`",
+            "1 unexpected: `ruses` is not expected here; expected `reuses`, `at`, `waits for free`, `ready on`, `depends on timing`, `fails`, `starts`, `ends`, `via` or a comparison such as `==`",
         ),
         (
             "expect x fails",
