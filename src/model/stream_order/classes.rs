@@ -69,8 +69,11 @@ impl Classes {
         self.nodes.pop();
     }
 
-    /// The list loses the block at `index`, the lowest of those with its capacity, and its last block moves there.
-    pub(super) fn swap_remove(&mut self, index: usize, capacity: usize, capacity_of_last: usize) {
+    /// The block at `index`, the lowest of those with its capacity, is replaced by one of another capacity.
+    pub(super) fn replace(&mut self, index: usize, capacity: usize, by: usize) {
+        if by == capacity {
+            return;
+        }
         let Node { child, newest, .. } = self.nodes[index];
         match self.merge(child) {
             NONE => {
@@ -81,19 +84,14 @@ impl Classes {
                 self.roots.insert(capacity as u64, root);
             }
         }
-        let last = self.nodes.len() - 1;
-        if index != last {
-            self.nodes[index] = Node::alone(index);
-            let root = self.roots.get_or_insert(capacity_of_last as u64, index);
-            let lower = index.min(*root);
-            let root = std::mem::replace(root, lower);
-            if root != last {
-                self.unlink(last, root);
-                self.nodes[lower].newest = self.nodes[root].newest;
-                self.link(root, index);
-            }
+        self.nodes[index] = Node::alone(index);
+        let root = self.roots.get_or_insert(by as u64, index);
+        let lower = index.min(*root);
+        let root = std::mem::replace(root, lower);
+        if root != index {
+            self.nodes[lower].newest = self.nodes[root].newest;
+            self.link(root, index);
         }
-        self.nodes.pop();
     }
 
     /// Puts the higher of two below the lower one, which is the result.

@@ -42,13 +42,13 @@ impl Maxima {
         Some(entry)
     }
 
-    /// Takes an entry out; the last one moves to its place.
-    pub(super) fn swap_remove(&mut self, index: usize) -> Option<usize> {
-        let last = self.pop()?;
-        let Some(entry) = self.levels[0].get_mut(index) else { return Some(last) };
-        let taken = std::mem::replace(entry, last);
-        self.refresh(index);
-        Some(taken)
+    /// Puts another entry in the place of one, which is the result.
+    pub(super) fn replace(&mut self, index: usize, entry: usize) -> usize {
+        let old = std::mem::replace(&mut self.levels[0][index], entry);
+        if old != entry {
+            self.refresh(index);
+        }
+        old
     }
 
     /// Brings the levels above up to date after a change at `index`, as far up as anything changes.
