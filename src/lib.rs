@@ -19,6 +19,11 @@ use profile::Profile;
 use scenario::Program;
 use std::collections::BTreeSet;
 
+/// Its examples are tested with those of the crate.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/oxicuda.md")]
+struct OxicudaDocument;
+
 /// Reads a scenario. There is a program if no diagnostic is an error; all diagnostics of a text come at once, in its order.
 pub fn load(text: &str, profile: &Profile) -> (Option<Program>, Vec<Diagnostic>) {
     let (programs, diagnostics) = load_all(text, profile);
@@ -76,5 +81,5 @@ fn in_twin(diagnostic: Diagnostic, variant: &str, twin: &edit::Twin<'_>, text: &
 
 /// Every diagnostic that [`load`] can give, with what it means.
 pub fn codes() -> impl Iterator<Item = (Code, &'static str)> {
-    syntax::CODES.iter().chain(edit::CODES).chain(scenario::CODES).copied()
+    syntax::CODES.iter().chain(scenario::CODES).copied()
 }

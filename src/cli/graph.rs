@@ -3,6 +3,7 @@
 use super::Scenario;
 use super::outside::{self, Complaint, Status};
 use crate::report::Graph;
+use crate::trace::Model;
 use clap::Args;
 use std::io;
 use std::path::PathBuf;
@@ -32,6 +33,9 @@ pub(super) struct Operations {
     /// The graph of a variant rather than that of the scenario as it stands
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
+    /// The allocator, rather than the one that the scenario states [default: cuda]
+    #[arg(long, value_name = "MODEL", value_parser = super::models())]
+    model: Option<Model>,
 }
 
 impl Operations {
@@ -46,7 +50,8 @@ impl Operations {
             }
         };
         let program = scenario.chosen(programs, self.variant.as_deref())?;
-        let mut graph = Graph::new(&program, scenario.origin(self.seed));
+        let program = super::on_model(program, self.model);
+        let mut graph = Graph::new(&program, scenario.origin(&program, self.seed));
         crate::engine::run(&program, self.seed, &mut graph);
         outside::print(&graph.finish())?;
         Ok(Status::Holds)

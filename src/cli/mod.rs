@@ -22,6 +22,9 @@ mod sweep;
 mod test;
 mod tested;
 
+use crate::scenario::Program;
+use crate::trace::Model;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -56,7 +59,8 @@ enum Command {
 }
 
 /// With the allocator model, and the versions of the language and of what `--format json` writes.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (language 1, model cuda, JSON lines schema 2)");
+const VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), " (language 1, models cuda and oxicuda, JSON lines schema 2)");
 
 const HELP: &str = "\
 Exit status:
@@ -65,6 +69,18 @@ Exit status:
      differs from what it should be: a snapshot, the form of a file
   2  the input is wrong or cannot be read
   3  an answer is not possible here";
+
+/// The argument of `--model`.
+fn models() -> impl TypedValueParser<Value = Model> {
+    let one_of = PossibleValuesParser::new(Model::ALL.map(Model::name));
+    one_of.map(|name| Model::named(&name).expect("the parser knows no other names"))
+}
+
+/// A program on another model than its text states, if one was asked for.
+fn on_model(mut program: Program, model: Option<Model>) -> Program {
+    program.setup.model = model.unwrap_or(program.setup.model);
+    program
+}
 
 /// What there is to try, for who gives no command.
 const GREETING: &str = "\

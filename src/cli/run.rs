@@ -3,6 +3,7 @@
 use super::outside::{self, Complaint, Output, Status};
 use super::{Accepted, Outcome, Scenario, Settings, sweep};
 use crate::report::{Notation, Options};
+use crate::trace::Model;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ Examples:
   millpond run scenarios/guide/basic.scn --format csv > pools.csv
   millpond run - < draft.scn
   millpond run scenarios/reuse/follow_event/twins.scn --variant off
+  millpond run scenarios/guide/follow_event.scn --set model=cuda,oxicuda
   millpond run FILE --set scratch.release_threshold=0B,max --set turns=10,100
 
 --set runs every combination of the values, at most 1,000, and prints a row for
@@ -26,6 +28,7 @@ each. NAME is
   gpu0.memory                                    a size
   NAME                                           the value of a `let NAME`
   profile                                        `default`, or a --profile
+  model                                          `cuda` or `oxicuda`
 Expectations that do not hold with other values are counted in the column
 `fails` and do not change the exit status of such a table; an unexpected error
 and a deadlock do. Snapshots are not compared.
@@ -44,6 +47,9 @@ pub(super) struct Run {
     /// Runs a variant of the scenario rather than the scenario as it stands
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
+    /// The allocator, rather than the one that the scenario states [default: cuda]
+    #[arg(long, value_name = "MODEL", value_parser = super::models())]
+    model: Option<Model>,
     /// Runs with other values and prints a row for each; may be given several times
     #[arg(long, value_name = "NAME=V,V,..")]
     set: Vec<String>,
@@ -86,15 +92,19 @@ impl Run {
             outside::print_error(&scenario.rendered(&warnings, colour));
         }
         let program = scenario.chosen(programs, self.variant.as_deref())?;
+        // Accepted snapshots are those of the model that the text states.
+        let is_other = self.model.is_some_and(|model| model != program.setup.model);
+        let accepted = if is_other { Accepted::Ignored } else { Accepted::Compared };
+        let program = super::on_model(program, self.model);
         let to_terminal = self.output.is_none();
         let options = Options {
             width: if to_terminal { outside::width() } else { 80 },
             colour: to_terminal && outside::colour(&io::stdout()),
         };
-        let settings = Settings { seed: self.seed, options, accepted: Accepted::Compared };
+        let settings = Settings { seed: self.seed, options, accepted };
         if !self.set.is_empty() {
             let Some(values) = sweep::Values::read(&self.set)? else { return Ok(Status::Wrong) };
-            let settings = sweep::Sweeping { settings, variant: self.variant.as_deref() };
+            let settings = sweep::Sweeping { settings, variant: self.variant.as_deref(), model: self.model };
             return sweep::run(&scenario, &values, &settings, self.format, self.output.as_deref());
         }
         let mut output = Output::open(self.output.as_deref())?;

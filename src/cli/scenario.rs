@@ -198,10 +198,10 @@ impl Scenario {
         diagnostics::render(&self.place.name, &self.text, diagnostics, false)
     }
 
-    pub(super) fn origin(&self, seed: u64) -> Origin {
-        let path = self.shown();
+    pub(super) fn origin(&self, program: &Program, seed: u64) -> Origin {
+        let (path, model) = (self.shown(), program.setup.model.name().to_owned());
         let profile = self.profile.as_ref().map_or("default", |(name, _)| name).to_owned();
-        Origin { path, model: "cuda".to_owned(), profile, seed }
+        Origin { path, model, profile, seed }
     }
 
     /// Runs, with a report for people.
@@ -210,7 +210,7 @@ impl Scenario {
     ///
     /// A snapshot file that cannot be read or written.
     pub fn run(&self, program: &Program, settings: &Settings) -> Result<Outcome, Complaint> {
-        let mut text = Text::new(program, self.origin(settings.seed), settings.options);
+        let mut text = Text::new(program, self.origin(program, settings.seed), settings.options);
         let (mut outcome, ending) = self.judge(program, settings, &mut text)?;
         let compared = outcome.compared.clone();
         let closing = Closing { end: ending.at, verdict: &outcome.verdict, compared, accept: self.accept() };
@@ -230,7 +230,7 @@ impl Scenario {
         notation: Notation,
         out: W,
     ) -> Result<(Outcome, std::io::Result<W>), Complaint> {
-        let mut lines = Lines::new(program, &self.origin(settings.seed), notation, out);
+        let mut lines = Lines::new(program, &self.origin(program, settings.seed), notation, out);
         let (outcome, ending) = self.judge(program, settings, &mut lines)?;
         let written = lines.finish(ending.at, &outcome.verdict, &outcome.compared);
         Ok((outcome, written))

@@ -8,6 +8,7 @@ use crate::base::{Diagnostic, Severity, Span};
 use crate::edit::{self, Assignment};
 use crate::report::{Notation, Sweep, SweepRow, Tally};
 use crate::scenario::Program;
+use crate::trace::Model;
 use std::io::{self, Write};
 
 /// So many combinations of values are run.
@@ -69,9 +70,9 @@ impl Values {
         &self,
         scenario: &Scenario,
         choice: &Choice,
-        variant: Option<&str>,
+        sweeping: &Sweeping<'_>,
     ) -> Result<Option<(Scenario, Program)>, Complaint> {
-        let mut scenario = scenario.clone();
+        let (mut scenario, mut model) = (scenario.clone(), sweeping.model);
         let mut text = scenario.text.clone();
         let mut written: Vec<(usize, Span)> = Vec::new();
         for (nth, assignment) in self.assignments.iter().enumerate() {
@@ -81,6 +82,9 @@ impl Values {
                     written.iter_mut().for_each(|(_, span)| *span = edit::moved(*span, &edits));
                     written.extend(place.map(|span| (nth, span)));
                     text = edit::apply(&text, &edits);
+                }
+                Err(_) if assignment.name() == "model" => {
+                    model = Some(one_of_the_models(assignment.value(choice[nth]))?);
                 }
                 Err(_) if assignment.name() == "profile" => {
                     match scenario.with_profile(assignment.value(choice[nth]).as_ref()) {
@@ -98,8 +102,9 @@ impl Values {
         match changed.load_all() {
             // The names of variants do not depend on values.
             Ok((programs, _)) => {
-                let program = programs.into_iter().find(|program| program.variant.as_deref() == variant);
-                Ok(program.map(|program| (changed, program)))
+                let mut programs = programs.into_iter();
+                let program = programs.find(|program| program.variant.as_deref() == sweeping.variant);
+                Ok(program.map(|program| (changed, super::on_model(program, model))))
             }
             Err(diagnostics) => {
                 self.explain(&changed, choice, &written, &diagnostics);
@@ -152,6 +157,16 @@ pub(super) struct Sweeping<'a> {
     pub(super) settings: Settings,
     /// The variant that is run.
     pub(super) variant: Option<&'a str>,
+    /// The model, where it is not the one that the text states.
+    pub(super) model: Option<Model>,
+}
+
+fn one_of_the_models(name: &str) -> Result<Model, Complaint> {
+    let unknown = || {
+        let known = Model::ALL.map(Model::name).join("` and `");
+        Complaint::wrong(format!("--set: there is no model called `{name}`: there are `{known}`"))
+    };
+    Model::named(name).ok_or_else(unknown)
 }
 
 /// Runs every combination and writes the table.
@@ -162,16 +177,17 @@ pub(super) fn run(
     format: Format,
     output: Option<&std::path::Path>,
 ) -> Result<Status, Complaint> {
-    let mut title = String::new();
+    let (mut title, mut origin) = (String::new(), None);
     let mut rows: Vec<SweepRow> = Vec::new();
     for choice in values.choices() {
-        let Some((changed, program)) = values.scenario(scenario, &choice, sweeping.variant)? else {
+        let Some((changed, program)) = values.scenario(scenario, &choice, sweeping)? else {
             return Ok(Status::Wrong);
         };
         let mut tally = Tally::new(&program);
         let (verdict, ending) = changed.verdict(&program, &sweeping.settings, &mut tally);
         let written = values.assignments.iter().zip(&choice);
         let written = written.map(|(assignment, nth)| assignment.value(*nth).to_owned()).collect();
+        origin = origin.or_else(|| Some(scenario.origin(&program, sweeping.settings.seed)));
         rows.push(tally.row(&program, written, ending.at, &verdict));
         title = match &program.variant {
             Some(variant) => format!("{} (variant {variant})", program.title).trim_start().to_owned(),
@@ -179,7 +195,8 @@ pub(super) fn run(
         };
     }
     let names = values.assignments.iter().map(|assignment| assignment.name().to_owned()).collect();
-    let sweep = Sweep { title, origin: scenario.origin(sweeping.settings.seed), names, rows };
+    let Some(origin) = origin else { return Err(Complaint::wrong("--set gives no values".to_owned())) };
+    let sweep = Sweep { title, origin, names, rows };
     let mut output = Output::open(output)?;
     let written = match format {
         Format::Text => output.write_all(sweep.text(sweeping.settings.options.width).as_bytes()),

@@ -11,7 +11,7 @@ mod tests;
 mod variant;
 
 pub use assign::{Assignment, assign, read_assignment};
-pub use variant::{CODES, Twin, VARIANTS_MAX, Variants};
+pub use variant::{Twin, VARIANTS_MAX, Variants};
 
 use crate::base::{Edit, Span};
 

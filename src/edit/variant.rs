@@ -17,16 +17,8 @@ const DUPLICATE_NAME: Code = Code("duplicate_name");
 const DUPLICATE_SETTING: Code = Code("duplicate_setting");
 const MISPLACED_DECLARATION: Code = Code("misplaced_declaration");
 const TOO_MANY_NAMES: Code = Code("too_many_names");
-/// There is no model of that name.
-const UNKNOWN_MODEL: Code = Code("unknown_model");
-
-/// Every code that nothing else gives, with what it means.
-pub const CODES: &[(Code, &str)] = &[(UNKNOWN_MODEL, "There is no allocator model of that name.")];
-
 /// How many variants a text may have.
 pub const VARIANTS_MAX: usize = 32;
-/// The models that a variant can choose.
-const MODELS: [&str; 1] = ["cuda"];
 
 /// A text and the variants in it.
 #[derive(Debug)]
@@ -130,6 +122,8 @@ impl<'f> Variants<'f> {
         let mut items = self.base().into_owned().items;
         made.apply(&mut items);
         let mut all = made.first;
+        let states_model = |item: &Item| matches!(item.content, Content::Statement(Statement::Model(_)));
+        all.extend(made.model.filter(|_| !items.iter().any(states_model)));
         for item in items {
             let device = match &item.content {
                 Content::Statement(Statement::Device(device)) => Some(device.name.span.start),
@@ -180,6 +174,8 @@ struct Made<'f> {
     values: BTreeMap<u32, Expression>,
     pools: BTreeMap<u32, Vec<PoolChange>>,
     devices: BTreeMap<u32, Setting>,
+    /// The line that takes the place of that of the text.
+    model: Option<Item>,
     /// Lines before all others.
     first: Vec<Item>,
     /// Lines behind those of devices.
@@ -202,6 +198,9 @@ impl Made<'_> {
             !judges(item) && !label(item).is_some_and(|label| self.labels.contains(&label.text))
         });
         for item in items {
+            if let (Some(model), Content::Statement(Statement::Model(_))) = (&self.model, &item.content) {
+                *item = model.clone();
+            }
             match &mut item.content {
                 Content::Statement(statement) => {
                     self.change(statement);
@@ -264,7 +263,9 @@ impl<'f> Changes<'_, 'f> {
                 continue;
             }
             match change {
-                Change::Model(model) => self.model(model),
+                Change::Model(model) => {
+                    self.made.model = Some(line(item, Statement::Model(model.clone())));
+                }
                 Change::Omit(label) => self.omit(label),
                 Change::Set { target, value } => {
                     let is_told = self.source.broken.contains(target.segments[0].name.text.as_str());
@@ -273,18 +274,6 @@ impl<'f> Changes<'_, 'f> {
                 }
             }
         }
-    }
-
-    fn model(&mut self, model: &Name) {
-        if MODELS.contains(&model.text.as_str()) {
-            return;
-        }
-        let message = format!("there is no model called `{}`", model.text);
-        let diagnostic = Diagnostic::error(UNKNOWN_MODEL, message, model.span, "");
-        self.diagnostics.push(match nearest(&model.text, MODELS) {
-            Some(near) => diagnostic.fix(format!("did you mean `{near}`?"), model.span, near),
-            None => diagnostic.help(format!("there is `{}`", MODELS.join("`, `"))),
-        });
     }
 
     fn omit(&mut self, name: &Name) {

@@ -1,6 +1,7 @@
 //! The machine: one call of one host thread in, an answer and events out.
 
 mod outside;
+mod readiness;
 mod transfer;
 
 use super::collectives::Collectives;
@@ -10,7 +11,7 @@ use super::{Chooser, Progress};
 use crate::base::{
     Bytes, DeviceId, HostId, IndexVec, Nanos, PoolId, SnapshotId, StmtId, StreamId, reuse_on_clone,
 };
-use crate::model::{Allocator, Known, Request};
+use crate::model::{Allocator, Denied, Known, Request};
 use crate::order::{Effect, Operation, Order, Runs};
 use crate::trace::{
     Call, Cause, Detail, Event, Failure, HostCosts, Kind, PoolState, Reply, Setup, Sink, StreamKind,
@@ -207,8 +208,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.part(caller, *stream, *collective);
                 Ok(Reply::Done)
             }
-            Call::Record { stream, event } => self.mark(caller, *stream, Effect::Record(*event)),
-            Call::Wait { stream, event } => self.mark(caller, *stream, Effect::Wait(*event)),
+            Call::Record { stream, event } => self.mark(caller, call, *stream, Effect::Record(*event)),
+            Call::Wait { stream, event } => self.mark(caller, call, *stream, Effect::Wait(*event)),
             Call::Trim { pool, keep } => Ok(self.trim(caller, *pool, *keep)),
             Call::Set { pool, attribute, value } => {
                 self.model.set(*pool, *attribute, *value)?;
@@ -236,6 +237,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.emit(caller, None, Kind::Expect { expect: *expect, operands });
                 Ok(Reply::Done)
             }
+            Call::ExpectReady { expect, alloc, on } => Ok(self.expect_ready(caller, *expect, *alloc, *on)),
             Call::Snapshot(snapshot) => {
                 self.snapshot(caller, *snapshot);
                 Ok(Reply::Done)
@@ -255,7 +257,14 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     }
 
     /// An operation that takes no time.
-    fn mark(&mut self, caller: Caller, stream: StreamId, effect: Effect<'_>) -> Result<Reply, Failure> {
+    fn mark(
+        &mut self,
+        caller: Caller,
+        call: &Call,
+        stream: StreamId,
+        effect: Effect<'_>,
+    ) -> Result<Reply, Failure> {
+        self.model.heard(call);
         self.submit(caller, stream, Runs::For(Nanos::ZERO), effect);
         Ok(Reply::Done)
     }
@@ -269,11 +278,16 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     fn trim(&mut self, caller: Caller, pool: PoolId, keep: Bytes) -> Reply {
         let bytes = self.model.trim(pool, keep);
+        self.emit_unmapped(caller, pool, bytes);
+        Reply::Done
+    }
+
+    /// What a pool gave back to its device, if it did.
+    pub(super) fn emit_unmapped(&mut self, caller: Caller, pool: PoolId, bytes: Bytes) {
         if bytes > Bytes::ZERO {
             self.emit(caller, None, Kind::Released { pool, bytes });
             self.emit_state(caller, pool);
         }
-        Reply::Done
     }
 
     fn snapshot(&mut self, caller: Caller, snapshot: SnapshotId) {
@@ -307,7 +321,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         let decision = match result {
             Ok(decision) => decision,
-            Err(failure) => {
+            Err(Denied { failure, unmapped }) => {
+                self.emit_unmapped(caller, pool, unmapped);
                 if self.sink.wants(Detail::States) {
                     let account = self.model.account(pool);
                     self.emit(caller, None, Kind::Account { pool, account: &account });
@@ -327,7 +342,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     fn synchronise(&mut self, caller: Caller, target: Target) -> Poll<Result<Reply, Failure>> {
         let Some(releases) = self.awaited(caller, target) else { return Poll::Pending };
         self.order.observe(caller.host, &self.threads.hosts[caller.host].target);
-        self.settle(caller, releases);
+        self.settle(caller, target, releases);
         Poll::Ready(Ok(Reply::Done))
     }
 
@@ -417,7 +432,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     }
 
     /// The allocator learns what the host has observed.
-    fn settle(&mut self, caller: Caller, releases: Option<DeviceId>) {
+    fn settle(&mut self, caller: Caller, target: Target, releases: Option<DeviceId>) {
         let wants_states = self.sink.wants(Detail::States);
         let mut states = std::mem::take(&mut self.scratch.states);
         let mut released = std::mem::take(&mut self.scratch.released);
@@ -427,7 +442,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         released.clear();
         let observed = self.order.observed();
-        self.model.synchronised(releases, observed, &mut released);
+        self.model.synchronised(target, releases, observed, &mut released);
         if self.sink.wants(Detail::Events) {
             let Caller { host, stmt } = caller;
             let kind = Kind::Synchronised { observed };

@@ -5,8 +5,9 @@ use super::{Chooser, Machine, Progress, Seeded, Timeline};
 use crate::base::{HostId, IndexVec, Nanos, StmtId, grouped};
 use crate::model::Allocator;
 use crate::model::cuda::Cuda;
+use crate::model::oxicuda::Oxicuda;
 use crate::scenario::{Action, Cursor, Program, Step};
-use crate::trace::{Call, Detail, Event, Failure, Kind, Reply, Sink, Waiter};
+use crate::trace::{Call, Detail, Event, Failure, Kind, Model, Reply, Setup, Sink, Waiter};
 use std::collections::BTreeSet;
 use std::task::Poll;
 
@@ -52,12 +53,19 @@ impl Default for Limits {
     }
 }
 
-/// Runs a program on the `cuda` model in virtual time. The same program and seed give the same events.
+/// Runs a program on its model in virtual time. The same program and seed give the same events.
 pub fn run<S: Sink>(program: &Program, seed: u64, sink: S) -> Ending {
+    match program.setup.model {
+        Model::Cuda => run_with(Cuda::new, program, seed, sink),
+        Model::Oxicuda => run_with(Oxicuda::new, program, seed, sink),
+    }
+}
+
+fn run_with<A: Allocator, S: Sink>(new: fn(&Setup) -> A, program: &Program, seed: u64, sink: S) -> Ending {
     let setup = &program.setup;
     let timeline = Timeline::new(setup.streams.len());
     let chooser = Seeded::new(program, seed);
-    run_on(program, &mut Machine::new(setup, Cuda::new(setup), timeline, chooser, sink), Limits::default())
+    run_on(program, &mut Machine::new(setup, new(setup), timeline, chooser, sink), Limits::default())
 }
 
 /// Runs a program on a machine that has made no call yet.

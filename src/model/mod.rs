@@ -3,12 +3,13 @@
 //! A model sees cuts of progress, never time, graphs or names.
 
 pub mod cuda;
+pub mod oxicuda;
 pub mod stream_order;
 
-use crate::base::{Bytes, DeviceId, PoolId};
+use crate::base::{Bytes, DeviceId, PoolId, StreamId};
 use crate::trace::{
-    Account, AllocId, Attribute, Cut, Decision, DeviceState, Failure, PoolPicture, PoolState, Refusals,
-    Ticket,
+    Account, AllocId, Attribute, Call, Cut, Decision, DeviceState, Failure, PoolPicture, PoolState,
+    Readiness, Refusals, Target, Ticket,
 };
 
 /// What is known about progress at a call, one counter a stream each.
@@ -35,26 +36,46 @@ pub struct Request {
     pub at: Ticket,
 }
 
+/// An allocation that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Denied {
+    /// Why.
+    pub failure: Failure,
+    /// What the pool gave back to the device all the same.
+    pub unmapped: Bytes,
+}
+
+impl From<Failure> for Denied {
+    fn from(failure: Failure) -> Self {
+        Self { failure, unmapped: Bytes::ZERO }
+    }
+}
+
 /// Whose memory a free gave back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freed {
     /// Nobody's: it was the null pointer.
     Nothing,
     /// That of a pool.
-    Pool(PoolId),
+    Pool {
+        /// The pool.
+        pool: PoolId,
+        /// What the pool gave back to the device with this call.
+        unmapped: Bytes,
+    },
     /// That of a device, outside of pools.
     Outside(DeviceId),
 }
 
 /// An allocator.
 ///
-/// `clone_from` does not touch the heap once the target has been as large as the source.
+/// `clone_from` of the `cuda` model does not touch the heap once the target has been as large as the source.
 pub trait Allocator: Clone {
-    /// Places an allocation, or fails and changes nothing.
+    /// Places an allocation, or fails and hands nothing out.
     ///
     /// # Errors
-    /// [`Failure::OutOfMemory`]
-    fn alloc(&mut self, request: Request, known: Known<'_>) -> Result<Decision, Failure>;
+    /// [`Failure::OutOfMemory`]; [`Failure::InvalidValue`] for a size that the model does not take.
+    fn alloc(&mut self, request: Request, known: Known<'_>) -> Result<Decision, Denied>;
 
     /// Places memory outside of pools, or fails and changes nothing.
     ///
@@ -81,10 +102,16 @@ pub trait Allocator: Clone {
     /// told in `returned`.
     fn completed(&mut self, done: &Cut, returned: &mut Vec<(Ticket, DeviceId, Bytes)>);
 
-    /// A host synchronisation has returned. Frees within `observed` become available to every stream; then the pools of
-    /// the device `releases` give back what their threshold says, which is told in `released`.
+    /// A call went by that is not for the allocator, such as the record of an event.
+    fn heard(&mut self, call: &Call) {
+        let _ = call;
+    }
+
+    /// A host synchronisation of `target` has returned. Frees within `observed` become available to every stream; then the
+    /// pools of the device `releases` give back what their threshold says, which is told in `released`.
     fn synchronised(
         &mut self,
+        target: Target,
         releases: Option<DeviceId>,
         observed: &Cut,
         released: &mut Vec<(PoolId, Bytes)>,
@@ -114,6 +141,10 @@ pub trait Allocator: Clone {
 
     /// Why the classes that are asked before the one that would serve could not, and whether another timing would matter.
     fn refused(&self, request: Request, known: Known<'_>) -> Refusals;
+
+    /// Whether work that the calling host submits to the stream `on` now may use an allocation; `known` is for that stream.
+    /// The null pointer has no bytes to wait for, so that it is ready. Never [`Readiness::NoStream`].
+    fn readiness(&self, alloc: AllocId, on: StreamId, known: Known<'_>) -> Readiness;
 
     /// The pool with its blocks.
     fn picture(&self, pool: PoolId) -> PoolPicture;

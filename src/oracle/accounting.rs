@@ -1,11 +1,14 @@
 //! Keeps the books of the pools a second time, from the events alone, and says where the model's figures differ.
 //!
 //! It knows live ranges and sizes, and nothing of blocks, reuse or chunks. A violation is a bug of Millpond.
+//!
+//! The `oxicuda` model differs: a pool has addresses of its own, `used` counts whole blocks, and it may free memory in the name
+//! of somebody who no longer has it. From then on no books can be kept.
 
 use super::devices::Devices;
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId};
 use crate::trace::{
-    AllocId, Attribute, Call, Decision, Detail, Event, Kind, PoolState, Range, Setup, Sink, Ticket,
+    AllocId, Attribute, Call, Decision, Detail, Event, Kind, Model, PoolState, Range, Setup, Sink, Ticket,
 };
 use std::collections::BTreeMap;
 
@@ -58,10 +61,13 @@ enum Owner {
 /// The sink that keeps the books. It stops after 16 violations: the first one is what matters.
 #[derive(Clone, Debug)]
 pub struct Accounting {
-    live: BTreeMap<u64, (Range, AllocId)>,
-    owners: BTreeMap<AllocId, (u64, Owner, Bytes)>,
+    model: Model,
+    /// Whether the model has freed what its owner still has.
+    is_lost: bool,
+    live: BTreeMap<Place, (Range, AllocId)>,
+    owners: BTreeMap<AllocId, Held>,
     /// The allocations outside of pools whose free has not completed, by that.
-    leaving: BTreeMap<Ticket, u64>,
+    leaving: BTreeMap<Ticket, Place>,
     books: IndexVec<PoolId, Book>,
     devices: Devices,
     /// Whose memory the allocation call in progress is for.
@@ -73,6 +79,20 @@ pub struct Accounting {
     violations: Vec<Violation>,
 }
 
+/// An address, in the address space that it is in.
+type Place = (u32, u64);
+
+/// An allocation.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    place: Place,
+    owner: Owner,
+    /// As asked for.
+    requested: u64,
+    /// What it counts as used.
+    used: u64,
+}
+
 /// For whose memory a call asks.
 #[derive(Clone, Copy, Debug)]
 enum Asked {
@@ -82,6 +102,7 @@ enum Asked {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Book {
+    live: u64,
     used: u64,
     used_high: u64,
     reserved: u64,
@@ -92,6 +113,8 @@ impl Accounting {
     /// Books of the pools of a world, before the first call.
     pub fn new(setup: &Setup) -> Self {
         Self {
+            model: setup.model,
+            is_lost: false,
             live: BTreeMap::new(),
             owners: BTreeMap::new(),
             leaving: BTreeMap::new(),
@@ -110,7 +133,7 @@ impl Accounting {
     }
 
     fn report(&mut self, violation: Violation) {
-        if self.violations.len() < 16 {
+        if self.violations.len() < 16 && !self.is_lost {
             self.violations.push(violation);
         }
     }
@@ -143,11 +166,13 @@ impl Accounting {
         }
         let Some(alloc) = self.freeing.take() else { return };
         match self.owners.remove(&alloc) {
-            Some((start, Owner::Pool(pool), requested)) => {
-                self.live.remove(&start);
-                self.books[pool].used -= requested.0;
+            Some(Held { place, owner: Owner::Pool(pool), requested, used }) => {
+                self.live.remove(&place);
+                let book = &mut self.books[pool];
+                (book.live, book.used) =
+                    (book.live.saturating_sub(requested), book.used.saturating_sub(used));
             }
-            Some((start, Owner::Device(device, taken), _)) => {
+            Some(Held { place: start, owner: Owner::Device(device, taken), .. }) => {
                 self.devices.give_back(device, taken, at);
                 match at {
                     // Its addresses are its own until then.
@@ -159,6 +184,7 @@ impl Accounting {
                     }
                 }
             }
+            None if self.model == Model::Oxicuda => self.is_lost = true,
             None => self.report(Violation::FreedTwice(alloc)),
         }
     }
@@ -168,17 +194,26 @@ impl Accounting {
         if decision.alloc == AllocId::NULL || decision.range.size == Bytes::ZERO {
             return;
         }
-        let before = self.live.range(..decision.range.end()).next_back();
+        let space = match (self.model, asked) {
+            (Model::Oxicuda, Asked::Pool(pool)) => pool.index() as u32 + 1,
+            _ => 0,
+        };
+        let before = self.live.range((space, 0)..(space, decision.range.end())).next_back();
         if let Some((_, (range, old))) = before
             && range.overlaps(decision.range)
         {
             let old = *old;
             self.report(Violation::Overlap { new: decision.alloc, old });
         }
-        self.live.insert(decision.range.start, (decision.range, decision.alloc));
+        let place = (space, decision.range.start);
+        self.live.insert(place, (decision.range, decision.alloc));
+        let (requested, size) = (decision.requested.0.min(decision.range.size.0), decision.range.size.0);
+        let used = if self.model == Model::Oxicuda { size } else { requested };
         let owner = match asked {
             Asked::Pool(pool) => {
-                self.books[pool].used += decision.requested.0;
+                let book = &mut self.books[pool];
+                (book.live, book.used) =
+                    (book.live.saturating_add(requested), book.used.saturating_add(used));
                 Owner::Pool(pool)
             }
             Asked::Device { device, managed } => {
@@ -187,7 +222,7 @@ impl Accounting {
                 Owner::Device(device, taken)
             }
         };
-        self.owners.insert(decision.alloc, (decision.range.start, owner, decision.requested));
+        self.owners.insert(decision.alloc, Held { place, owner, requested, used });
     }
 
     fn state(&mut self, pool: PoolId, state: &PoolState) {
@@ -200,7 +235,7 @@ impl Accounting {
         let book = *book;
         let figures = [
             ("used", state.used, book.used),
-            ("live", state.ledger.live, book.used),
+            ("live", state.ledger.live, book.live),
             ("used_high", state.used_high, book.used_high),
             ("reserved_high", state.reserved_high, book.reserved_high),
             ("reserved", state.reserved, state.ledger.total()),
@@ -258,6 +293,7 @@ mod tests {
     fn setup() -> Setup {
         let pool = PoolSetup { device: DeviceId::new(0), attributes: Attributes::default(), max_size: None };
         Setup {
+            model: Model::Cuda,
             devices: index_vec![DeviceSetup { memory: Bytes::gib(1) }],
             pools: index_vec![pool],
             streams: index_vec![],

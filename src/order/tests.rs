@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::base::{Bytes, DeviceId, StmtId, index_vec};
-use crate::trace::{DeviceSetup, HostCosts, Remap, Rules, StreamSetup, Waiter};
+use crate::trace::{DeviceSetup, HostCosts, Model, Remap, Rules, StreamSetup, Waiter};
 
 const HOST: HostId = HostId::from_raw_unchecked(0);
 
 fn setup(kinds: &[StreamKind], events: usize) -> Setup {
     let device = DeviceId::new(0);
     Setup {
+        model: Model::Cuda,
         devices: index_vec![DeviceSetup { memory: Bytes::gib(1) }],
         pools: index_vec![],
         streams: kinds.iter().map(|kind| StreamSetup { device, kind: *kind }).collect(),

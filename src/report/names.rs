@@ -235,7 +235,7 @@ impl<'p> Book<'p> {
 mod tests {
     use super::*;
     use crate::base::{Bytes, index_vec};
-    use crate::trace::{DeviceSetup, HostCosts, Remap, Rules, Setup};
+    use crate::trace::{DeviceSetup, HostCosts, Model, Remap, Rules, Setup};
 
     fn nothing() -> Program {
         let rules = Rules {
@@ -246,6 +246,7 @@ mod tests {
             legacy_sync_releases: false,
         };
         let setup = Setup {
+            model: Model::Cuda,
             devices: index_vec![DeviceSetup { memory: Bytes::gib(1) }],
             pools: index_vec![],
             streams: index_vec![],

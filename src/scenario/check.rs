@@ -18,7 +18,7 @@ use crate::base::{
 };
 use crate::profile::Profile;
 use crate::syntax::ast::{self, Content, Item, Segment};
-use crate::trace::{Access, HostCosts, Law, Remap, Rules, Setup};
+use crate::trace::{Access, HostCosts, Law, Model, Remap, Rules, Setup};
 use std::collections::BTreeMap;
 
 /// The longest run, in statements: all loops unrolled.
@@ -80,6 +80,8 @@ pub(super) struct Checker<'t> {
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) table: NameTable,
     pub(super) title: Option<ast::Name>,
+    /// Where the model is stated.
+    pub(super) model: Option<Span>,
     pub(super) setup: Setup,
     pub(super) names: Names,
     pub(super) default_pools: IndexVec<DeviceId, PoolId>,
@@ -125,6 +127,7 @@ impl<'t> Checker<'t> {
             legacy_sync_releases: profile.legacy_sync_releases,
         };
         let setup = Setup {
+            model: Model::default(),
             devices: IndexVec::new(),
             pools: IndexVec::new(),
             streams: IndexVec::new(),
@@ -144,6 +147,7 @@ impl<'t> Checker<'t> {
             diagnostics: Vec::new(),
             table: NameTable::new(file, text),
             title: None,
+            model: None,
             setup,
             names: Names { hosts: index_vec!["main".to_owned()], ..Names::default() },
             default_pools: IndexVec::new(),
@@ -196,6 +200,7 @@ impl<'t> Checker<'t> {
             // Its place and its number were looked at when it was read.
             ast::Statement::Version(_) => {}
             ast::Statement::Scenario(title) => self.declare_title(title),
+            ast::Statement::Model(model) => self.declare_model(model),
             ast::Statement::Device(device) => self.declare_device(device),
             ast::Statement::Pool(pool) => self.declare_pool(pool),
             ast::Statement::Streams(streams) => self.declare_streams(streams),
@@ -218,10 +223,13 @@ impl<'t> Checker<'t> {
     }
 
     fn is_misplaced(&mut self, span: Span, statement: &ast::Statement) -> bool {
-        use ast::Statement::{Collective, Device, Events, HostBuffers, Kernel, Pool, Scenario, Streams};
+        use ast::Statement::{
+            Collective, Device, Events, HostBuffers, Kernel, Model, Pool, Scenario, Streams,
+        };
         let declares = matches!(
             statement,
             Scenario(_)
+                | Model(_)
                 | Device(_)
                 | Pool(_)
                 | Streams(_)
@@ -522,8 +530,8 @@ impl<'t> Checker<'t> {
         match path.segments.as_slice() {
             [segment] => Some(segment),
             _ => {
-                let message =
-                    format!("`{}` is not the name of {}", &self.text[path.span.range()], kind.with_article());
+                let written = self.text[path.span.range()].trim_end();
+                let message = format!("`{written}` is not the name of {}", kind.with_article());
                 let label = format!("expected {}", kind.with_article());
                 self.error(codes::WRONG_KIND, message, path.span, &label);
                 None

@@ -37,6 +37,7 @@ pub(super) const OUT_OF_REACH: Code = Code("out_of_reach");
 pub(super) const SIZE_MISMATCH: Code = Code("size_mismatch");
 pub(super) const OVERLAPPING_COPY: Code = Code("overlapping_copy");
 pub(super) const UNAWAITED_SIGNAL: Code = Code("unawaited_signal");
+pub(super) const UNKNOWN_MODEL: Code = Code("unknown_model");
 
 /// Every code of this part, with what it means.
 pub const TABLE: &[(Code, &str)] = &[
@@ -59,9 +60,10 @@ pub const TABLE: &[(Code, &str)] = &[
     (WRONG_UNIT, "A value has another unit than is needed, or two units do not go together."),
     (UNKNOWN_ATTRIBUTE, "A pool or a device has no figure of that name, or it cannot be set."),
     (UNKNOWN_POLICY, "There is no reuse policy or class of that name, or it cannot stand there."),
+    (UNKNOWN_MODEL, "There is no allocator model of that name."),
     (UNKNOWN_ERROR, "There is no error of that name."),
     (UNKNOWN_SETTING, "A device or a pool has no setting of that name."),
-    (DUPLICATE_SETTING, "A setting, or the title, is given twice."),
+    (DUPLICATE_SETTING, "A setting, the title or the model is given twice."),
     (NOT_CONSTANT, "A value must be known before the run, and depends on it or on a loop."),
     (
         VALUE_OUT_OF_RANGE,

@@ -6,9 +6,11 @@ use super::names::{Binding, Kind, Meaning, Row};
 use super::threads::Within;
 use super::value::Value;
 use super::{Chosen, Instruction, Outcome, Unit, codes};
-use crate::base::{Bytes, DeviceId, Diagnostic, EventId, HostId, KernelId, Nanos, Span, StreamId};
+use crate::base::{Bytes, DeviceId, Diagnostic, EventId, HostId, KernelId, Nanos, Span, StreamId, nearest};
 use crate::syntax::ast::{self, Setting, SettingValue, Settings};
-use crate::trace::{Access, Attributes, DeviceSetup, Law, PoolSetup, Reuse, Setup, StreamKind, StreamSetup};
+use crate::trace::{
+    Access, Attributes, DeviceSetup, Law, Model, PoolSetup, Reuse, Setup, StreamKind, StreamSetup,
+};
 use std::collections::BTreeMap;
 
 /// How many streams there may be. Progress is told by one counter a stream.
@@ -43,6 +45,26 @@ impl Checker<'_> {
                 self.tell(diagnostic.also(first, "the first one"));
             }
         }
+    }
+
+    pub(super) fn declare_model(&mut self, model: &ast::Name) {
+        if let Some(first) = self.model.replace(model.span) {
+            let message = "a scenario has one model";
+            let diagnostic =
+                Diagnostic::error(codes::DUPLICATE_SETTING, message, model.span, "this is a second one");
+            return self.tell(diagnostic.also(first, "the first one"));
+        }
+        if let Some(known) = Model::named(&model.text) {
+            self.setup.model = known;
+            return;
+        }
+        let models = Model::ALL.map(Model::name);
+        let message = format!("there is no model called `{}`", model.text);
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_MODEL, message, model.span, "");
+        self.tell(match nearest(&model.text, models) {
+            Some(near) => diagnostic.fix(format!("did you mean `{near}`?"), model.span, near),
+            None => diagnostic.help(format!("there are `{}`", models.join("` and `"))),
+        });
     }
 
     pub(super) fn declare_device(&mut self, device: &ast::Device) {

@@ -2,7 +2,7 @@
 
 use super::Unit;
 use crate::base::{Nanos, StmtId};
-use crate::trace::{Comparison, Policy};
+use crate::trace::{Comparison, Failure, Policy};
 
 /// An `expect` line.
 #[derive(Clone, Debug)]
@@ -42,6 +42,18 @@ pub enum Demand {
     },
     /// `x via P`: the class that served it.
     ServedBy(Policy),
+    /// `x ready on S`: work that is submitted to `S` now may use `x`.
+    ReadyOn {
+        /// Whether it must rather not.
+        not: bool,
+    },
+    /// `L fails E`, `L not fails [E]`: how the latest call of a line ended.
+    Fails {
+        /// Whether it must rather not.
+        not: bool,
+        /// The error; `None`: any.
+        failure: Option<Failure>,
+    },
     /// `late starts >= end early`: judged at the end of the run, by the last time that each was carried out.
     Moments {
         /// The moment that it is about.

@@ -92,6 +92,8 @@ pub enum Statement {
     Version(Name),
     /// `scenario "title"`
     Scenario(Name),
+    /// `model oxicuda`
+    Model(Name),
     /// `device gpu0 { .. }`
     Device(Device),
     /// `pool p on gpu0 { .. }`

@@ -123,7 +123,8 @@ pub(super) fn read(text: &str, start: u32, place: Place, diagnostics: &mut Vec<D
                 (Content::Settings(settings), setting) => settings.push(setting),
                 (content, setting) => *content = Content::Settings(vec![setting]),
             },
-            Rule::model | Rule::assign | Rule::omit => line.content = Content::Change(tree.change(node)),
+            Rule::assign | Rule::omit => line.content = Content::Change(tree.change(node)),
+            Rule::model if place == Place::Variant => line.content = Content::Change(tree.change(node)),
             rule if rule.is_fixed() => {}
             _ => line.content = Content::Statement(Box::new(tree.statement(node))),
         }

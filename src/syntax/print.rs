@@ -187,6 +187,7 @@ impl Display for Statement {
         match self {
             Statement::Version(number) => write!(f, "millpond {number}"),
             Statement::Scenario(title) => write!(f, "scenario \"{title}\""),
+            Statement::Model(model) => write!(f, "model {model}"),
             Statement::Device(Device { name, settings }) => write!(f, "device {name}{settings}"),
             Statement::Pool(Pool { name, device, settings }) => {
                 write!(f, "pool {name}{}{settings}", After(" on ", device))
@@ -424,6 +425,9 @@ impl Display for Expect {
             Expect::Relate { subject, relation, not } => {
                 write!(f, "{subject} {}{relation}", if *not { "not " } else { "" })
             }
+            Expect::Fails { call, not, error } => {
+                write!(f, "{call} {}fails{}", if *not { "not " } else { "" }, After(" ", error))
+            }
         }
     }
 }
@@ -434,6 +438,7 @@ impl Display for Relation {
             Relation::Reuses { object, via } => write!(f, "reuses {object}{}", After(" via ", via)),
             Relation::At(object) => write!(f, "at {object}"),
             Relation::WaitsForFree(object) => write!(f, "waits for free {object}"),
+            Relation::ReadyOn(stream) => write!(f, "ready on {stream}"),
             Relation::Via(class) => write!(f, "via {class}"),
         }
     }

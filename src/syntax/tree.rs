@@ -55,6 +55,7 @@ impl Tree<'_> {
         match rule {
             Rule::version => Statement::Version(self.name(next(&mut parts))),
             Rule::scenario => Statement::Scenario(self.quoted(next(&mut parts))),
+            Rule::model => Statement::Model(self.name(next(&mut parts))),
             Rule::snapshot => Statement::Snapshot(parts.next().map(|title| self.quoted(title))),
             Rule::device => {
                 let name = self.name(next(&mut parts));
@@ -372,6 +373,9 @@ impl Tree<'_> {
         let not = relation.as_str().starts_with("not");
         let rule = relation.as_rule();
         let mut rest = parts(relation);
+        if rule == Rule::fails {
+            return Expect::Fails { call: subject, not, error: rest.next().map(|error| self.name(error)) };
+        }
         let first = next(&mut rest);
         let relation = match rule {
             Rule::reuses => {
@@ -379,9 +383,10 @@ impl Tree<'_> {
             }
             Rule::placed_at => Relation::At(self.path(first)),
             Rule::waits_for => Relation::WaitsForFree(self.path(first)),
+            Rule::ready_on => Relation::ReadyOn(self.path(first)),
             _ => Relation::Via(self.name(first)),
         };
-        // `via nothing` begins with "not" too, but only the three relations with an object can be negated.
+        // `via nothing` begins with "not" too, but only a relation with an object can be negated.
         let not = not && !matches!(relation, Relation::Via(_));
         Expect::Relate { subject, relation, not }
     }

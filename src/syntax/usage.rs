@@ -6,6 +6,7 @@
 pub(super) const STATEMENTS: &[(&str, &str)] = &[
     ("millpond", "millpond 1"),
     ("scenario", "scenario \"TITLE\""),
+    ("model", "model oxicuda"),
     ("device", "device NAME { memory = 80GiB }"),
     ("pool", "pool NAME on DEVICE { release_threshold = max }"),
     ("stream", "stream NAME, NAME[4]"),

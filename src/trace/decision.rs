@@ -29,9 +29,9 @@ pub struct Range {
 }
 
 impl Range {
-    /// The address after the last one.
+    /// The address after the last one; the greatest address, where that is none.
     pub fn end(self) -> u64 {
-        self.start + self.size.0
+        self.start.saturating_add(self.size.0)
     }
 
     /// Whether the ranges share a byte.
@@ -177,12 +177,16 @@ pub struct Candidate {
 pub enum Refusal {
     /// The policy is switched off.
     Off,
+    /// The model has no such class.
+    Absent,
     /// Nothing of this kind is large enough.
     NoFit,
     /// The memory was freed on another stream.
     OtherStream(Candidate),
     /// No host synchronisation has proven the free complete.
     NotObserved(Candidate),
+    /// The stream of the free has not been synchronised since, which is the only proof that the model knows.
+    NotSynchronised(Candidate),
     /// The allocating stream is not ordered after the free.
     NotOrdered(Candidate),
     /// The free had not completed when the call was made: another timing may decide otherwise.

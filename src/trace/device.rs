@@ -18,9 +18,9 @@ pub struct DeviceState {
 }
 
 impl DeviceState {
-    /// What nobody holds.
+    /// What nobody holds. Nothing, where a model hands out more than the device has.
     pub fn free(self) -> Bytes {
-        Bytes(self.memory.0 - self.pools.0 - self.outside.0)
+        Bytes(self.memory.0.saturating_sub(self.pools.0).saturating_sub(self.outside.0))
     }
 
     /// One figure, in bytes.

@@ -6,6 +6,8 @@ use crate::base::{BarrierId, Bytes, CollectiveId, DeviceId, IndexVec, Nanos, Poo
 /// Everything that exists before the first call, and what later calls create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
+    /// The allocator that serves the calls.
+    pub model: Model,
     /// The devices.
     pub devices: IndexVec<DeviceId, DeviceSetup>,
     /// The pools, default pools included: the first one of a device is its default pool.
@@ -28,6 +30,34 @@ pub struct Setup {
     pub rules: Rules,
     /// What calls cost the host.
     pub host: HostCosts,
+}
+
+/// An allocator that a program can run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Model {
+    /// CUDA's stream-ordered allocator, as its documents describe it.
+    #[default]
+    Cuda,
+    /// The `StreamOrderModel` of crate `oxicuda-driver` 0.5.5: frees count once their stream is synchronised, no policies.
+    Oxicuda,
+}
+
+impl Model {
+    /// Every model, the default one first.
+    pub const ALL: [Model; 2] = [Model::Cuda, Model::Oxicuda];
+
+    /// The word of the language, the command line and every report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Model::Cuda => "cuda",
+            Model::Oxicuda => "oxicuda",
+        }
+    }
+
+    /// The model of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|model| model.name() == name)
+    }
 }
 
 /// A collective: operations of several streams that start together and run equally long, as NCCL's do.
@@ -58,7 +88,7 @@ pub struct PoolSetup {
     pub device: DeviceId,
     /// Its writable attributes.
     pub attributes: Attributes,
-    /// `cudaMemPoolProps::maxSize`; `None`: no limit but the device. Rounded up to the granule.
+    /// `cudaMemPoolProps::maxSize`, as written; `None`: no limit but the device.
     pub max_size: Option<Bytes>,
 }
 

@@ -185,7 +185,7 @@ fn without_a_command_there_is_something_to_try() {
         let arguments: Vec<&str> = command.split(' ').collect();
         assert_eq!(status(&folder.millpond(&arguments)), 0, "{command}");
     }
-    assert!(out(&folder.millpond(&["--version"])).contains("model cuda"));
+    assert!(out(&folder.millpond(&["--version"])).contains("models cuda and oxicuda"));
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         assert!(out(&folder.millpond(&["completions", shell])).contains("explain"), "{shell}");
     }

@@ -25,6 +25,8 @@ expect p.used == 0
 a: huge = alloc 1GiB from p
 a: k(huge)
 expect huge via growth
+expect huge not fails
+expect y ready on a
 b: free y
 a: z = alloc 1KiB from p fails out_of_memory
 b: v = alloc 1KiB from p

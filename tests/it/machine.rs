@@ -11,7 +11,7 @@ use millpond::model::Allocator;
 use millpond::model::cuda::Cuda;
 use millpond::oracle::Accounting;
 use millpond::trace::{
-    Access, AllocId, Attributes, Call, Detail, DeviceSetup, Event, HostCosts, Law, Memory, Nothing,
+    Access, AllocId, Attributes, Call, Detail, DeviceSetup, Event, HostCosts, Law, Memory, Model, Nothing,
     PoolSetup, Remap, Reply, Rules, Setup, Sink, StreamKind, StreamSetup, Takes, Target, Use,
 };
 use smallvec::SmallVec;
@@ -55,6 +55,7 @@ fn setup() -> Setup {
     let stream = |kind| StreamSetup { device, kind };
     let pool = |attributes| PoolSetup { device, attributes, max_size: None };
     Setup {
+        model: Model::Cuda,
         devices: index_vec![DeviceSetup { memory: Bytes::mib(160) }],
         pools: index_vec![
             pool(Attributes::default()),

@@ -19,8 +19,10 @@ mod loops;
 mod machine;
 mod naive;
 mod order;
+mod oxicuda;
 #[cfg(feature = "cli")]
 mod readme;
+mod ready;
 mod seed_model;
 #[cfg(feature = "cli")]
 mod soup;

@@ -63,7 +63,10 @@ fn mistakes_are_told_where_they_are_made() {
             "variant v {\n  set a[0].b = 1\n}",
             "14 unknown_name `a[0]`: no pool and no device is called `a[0]`",
         ),
-        ("variant v {\n  model hip\n}", "14 unknown_model `hip`: there is no model called `hip`"),
+        (
+            "variant v {\n  model hip\n}",
+            "14 unknown_model `hip`: there is no model called `hip`; in the variant `v`",
+        ),
         ("variant v {\n  set size = [internal]\n}", "14 unexpected `[internal]`: a list is no value here"),
         ("variant v {\n  set p.reuse = 4KiB\n}", "14 unexpected `4KiB`: `reuse` is a list of policies"),
         ("variant v {\n  set p.internal = 1\n}", "14 unexpected `1`: `internal` is a switch"),

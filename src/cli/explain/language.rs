@@ -33,6 +33,7 @@ const OUTSIDE: &str = "Memory outside of pools";
 const THREADS: &str = "Host threads";
 const EXPECTATIONS: &str = "Expectations";
 const VARIANTS: &str = "Variants";
+const MODELS: &str = "Models";
 
 /// All of them, in the order of the reference.
 pub(super) const ENTRIES: &[Entry] = &[
@@ -166,13 +167,16 @@ It proves to the allocator what is complete, and a pool gives back what it holds
         "fails",
         "STREAM: NAME = alloc SIZE fails out_of_memory",
         ERRORS,
-        "Demands that the call fails with that error.",
+        "Demands that the call fails with that error.
+In an expectation, `expect LABEL fails ERROR` says how the latest call of a line ended. Behind `or_fails` that line
+accepts both; the text and its variants then each expect one, also `expect LABEL not fails`.",
     ),
     form(
         "or_fails",
         "query STREAM or_fails not_ready",
         ERRORS,
-        "Accepts that the call fails with that error.",
+        "Accepts that the call fails with that error.
+`expect LABEL fails ERROR` and `expect LABEL not fails` say later what it did.",
     ),
     form(
         "else",
@@ -231,6 +235,13 @@ It is judged where it stands, without waiting: a `sync` before it waits.",
         EXPECTATIONS,
         "Expects that two allocations share a byte; with `not`, that they share none.",
     ),
+    form(
+        "ready",
+        "expect NAME ready on STREAM",
+        EXPECTATIONS,
+        "Expects that work put into the stream now may use the buffer: it is live, and the stream is ordered after it.
+An event, the legacy default stream, a wait of the allocator or a `sync` make that order. Timing plays no part.",
+    ),
     form("via", "expect NAME via growth", EXPECTATIONS, "Expects the class that serves an allocation."),
     form(
         "starts",
@@ -245,5 +256,20 @@ It is judged where it stands, without waiting: a `sync` before it waits.",
 It has expectations of its own. `millpond test` runs all variants, `millpond run FILE --variant NAME` one.",
     ),
     form("omit", "omit LABEL", VARIANTS, "In a variant: the lines with that label are left out."),
-    form("model", "model cuda", VARIANTS, "In a variant: the allocator model. There is only this one."),
+    form(
+        "model",
+        "model oxicuda",
+        MODELS,
+        "The allocator that the program runs on: `cuda`, which is the default, or `oxicuda`.
+It stands at the beginning of the text, or in a variant. `millpond run FILE --model oxicuda` chooses it for one run.",
+    ),
+    form("cuda", "model cuda", MODELS, "The allocator that follows CUDA's documents; it is the default."),
+    form(
+        "oxicuda",
+        "model oxicuda",
+        MODELS,
+        "The StreamOrderModel of crate oxicuda-driver 0.5.5: what it answers beside what CUDA would do.
+It has no policies: freed memory is used again once the stream of the free has been synchronised, whole blocks at
+a time. docs/oxicuda.md has its departures from CUDA, each with a scenario.",
+    ),
 ];

@@ -89,6 +89,11 @@ impl Cuda {
         [could(lucky, free.saturating_sub(lucky)), could(leaving, free + leaving)]
     }
 
+    /// The next allocation has at least the number after this one.
+    pub(in crate::model) fn count_on_from(&mut self, serial: u32) {
+        self.serial = self.serial.max(serial);
+    }
+
     pub(super) fn place_outside(
         &mut self,
         device: DeviceId,

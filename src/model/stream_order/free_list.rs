@@ -26,6 +26,10 @@ impl FreeList {
         self.pointers.len() + self.recent.len()
     }
 
+    pub(super) fn largest(&self) -> usize {
+        self.capacities.max()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = Block> + '_ {
         let blocks = self.pointers.iter().zip(self.capacities.as_slice());
         let blocks = blocks.map(|(ptr, capacity)| Block { ptr: *ptr, capacity: *capacity });

@@ -31,6 +31,12 @@ impl Maxima {
         Some(at)
     }
 
+    /// The largest entry, or 0.
+    pub(super) fn max(&self) -> usize {
+        let top = self.levels.iter().take_while(|level| level.len() > WIDTH).count();
+        max(&self.levels[top])
+    }
+
     pub(super) fn push(&mut self, entry: usize) {
         self.levels[0].push(entry);
         self.refresh(self.levels[0].len() - 1);

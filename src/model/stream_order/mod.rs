@@ -179,7 +179,7 @@ impl StreamOrderModel {
             return Err(CudaError::InvalidValue);
         }
         self.release_above(self.limits.release_threshold);
-        let want = size.saturating_add(GRANULARITY - 1) / GRANULARITY * GRANULARITY;
+        let want = Self::capacity_for(size);
         let Block { ptr, capacity } = match self.free_list.take(want) {
             Some(block) => block,
             None => self.reserve(want)?,
@@ -191,6 +191,16 @@ impl StreamOrderModel {
         self.active = self.active.saturating_add(1);
         self.peak_active = self.peak_active.max(self.active);
         Ok(ModelAllocation { ptr, size, capacity, stream, ready_seq })
+    }
+
+    /// A size rounded up to a multiple of 512, as far as there is one.
+    pub(in crate::model) fn capacity_for(size: usize) -> usize {
+        size.saturating_add(GRANULARITY - 1) / GRANULARITY * GRANULARITY
+    }
+
+    /// The capacity of the largest free block.
+    pub(in crate::model) fn largest_free(&self) -> usize {
+        self.free_list.largest()
     }
 
     /// Frees a live address as the next operation of `stream`, which need not be the stream of the allocation.

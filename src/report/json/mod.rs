@@ -264,6 +264,8 @@ struct PictureLine<'a> {
 enum OperandsLine {
     Values { left: i128, right: i128 },
     Placements { subject: Option<u64>, object: Option<u64> },
+    Ended { ended: &'static str },
+    Readiness { readiness: &'static str },
 }
 
 #[derive(Serialize)]
@@ -361,9 +363,11 @@ fn refusal_lines<'a>(book: &Book<'a>, refusals: &Refusals) -> Vec<RefusalLine<'a
     let line = |(policy, refusal): (&Policy, Refusal)| {
         let (reason, candidate, room): (_, Option<Candidate>, _) = match refusal {
             Refusal::Off => ("off", None, None),
+            Refusal::Absent => ("absent", None, None),
             Refusal::NoFit => ("no_fit", None, None),
             Refusal::OtherStream(candidate) => ("other_stream", Some(candidate), None),
             Refusal::NotObserved(candidate) => ("not_observed", Some(candidate), None),
+            Refusal::NotSynchronised(candidate) => ("not_synchronised", Some(candidate), None),
             Refusal::NotOrdered(candidate) => ("not_ordered", Some(candidate), None),
             Refusal::NotDone(candidate) => ("not_done", Some(candidate), None),
             Refusal::Capacity(room) => ("capacity", None, Some(room.0)),
@@ -432,6 +436,8 @@ fn operands_line(operands: &Operands) -> OperandsLine {
             subject: subject.as_ref().map(|placement| placement.range.start),
             object: object.as_ref().map(|placement| placement.range.start),
         },
+        Operands::Ended { ended, .. } => OperandsLine::Ended { ended: ended.name() },
+        Operands::Readiness { readiness, .. } => OperandsLine::Readiness { readiness: readiness.name() },
     }
 }
 
@@ -486,6 +492,8 @@ enum MismatchLine {
     Addresses { subject: u64, object: u64 },
     NoWait { freed: bool },
     Waits,
+    Ended(&'static str),
+    Readiness(&'static str),
 }
 
 #[derive(Serialize)]
@@ -577,5 +585,7 @@ fn mismatch_line(mismatch: &Mismatch) -> MismatchLine {
         Mismatch::Addresses { subject, object } => MismatchLine::Addresses { subject, object },
         Mismatch::NoWait { freed } => MismatchLine::NoWait { freed },
         Mismatch::Waits => MismatchLine::Waits,
+        Mismatch::Ended(ended) => MismatchLine::Ended(ended.name()),
+        Mismatch::Readiness(readiness) => MismatchLine::Readiness(readiness.name()),
     }
 }

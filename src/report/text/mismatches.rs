@@ -10,7 +10,7 @@ use crate::oracle::{Mismatch, Verdict, mismatch};
 use crate::report::names::Book;
 use crate::scenario::{Action, Demand, Instruction, Program, Unit};
 use crate::trace::{
-    Comparison, DeviceFigure, Event, Figure, Kind, Ledger, Operands, PoolState, Reading as Read,
+    Comparison, DeviceFigure, Event, Figure, Kind, Ledger, Operands, PoolState, Readiness, Reading as Read,
 };
 use std::collections::BTreeMap;
 
@@ -95,6 +95,7 @@ impl Mismatches {
     }
 
     fn since(&self, book: &Book<'_>, stmt: StmtId, operands: &Operands) -> Vec<Since> {
+        let by = |stmt: Option<StmtId>| stmt.map(|_| Since { read: None, stmt }).into_iter().collect();
         match operands {
             Operands::Values { .. } => {
                 let reads = self.reads.get(&stmt).into_iter().flatten();
@@ -103,7 +104,13 @@ impl Mismatches {
             }
             Operands::Placements { subject, .. } => {
                 let known = subject.as_ref().and_then(|subject| book.known(subject.alloc));
-                known.map(|known| Since { read: None, stmt: Some(known.stmt) }).into_iter().collect()
+                by(known.map(|known| known.stmt))
+            }
+            Operands::Ended { stmt, .. } => by(*stmt),
+            Operands::Readiness { readiness: Readiness::NoStream, .. } => Vec::new(),
+            Operands::Readiness { alloc, .. } => {
+                let known = book.known(*alloc);
+                by(known.map(|known| known.freed.map_or(known.stmt, |freed| freed.stmt)))
             }
         }
     }

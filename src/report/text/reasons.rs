@@ -235,6 +235,7 @@ fn reason(book: &Book<'_>, stmt: StmtId, stream: StreamId, policy: Policy, refus
     };
     match refusal {
         Refusal::Off => "switched off".to_owned(),
+        Refusal::Absent => "not in this model".to_owned(),
         Refusal::NoFit => match policy {
             Policy::Unused => "none is large enough".to_owned(),
             Policy::SameStream => format!("none that was freed on {asking} is large enough"),
@@ -249,6 +250,10 @@ fn reason(book: &Book<'_>, stmt: StmtId, stream: StreamId, policy: Policy, refus
         }
         Refusal::NotObserved(candidate) => {
             format!("no host synchronisation covers {}", free_of(candidate))
+        }
+        Refusal::NotSynchronised(candidate) => {
+            let stream = book.stream(candidate.freed.stream);
+            format!("{stream} has not been synchronised since {}", free_of(candidate))
         }
         Refusal::NotOrdered(candidate) => format!("{asking} is not ordered after {}", free_of(candidate)),
         Refusal::NotDone(candidate) => {
@@ -366,10 +371,12 @@ pub(super) fn short(operation: &str) -> &str {
 /// Whether there was a block that the class would have taken.
 const fn has_candidate(refusal: &Refusal) -> bool {
     match refusal {
-        Refusal::OtherStream(_) | Refusal::NotObserved(_) | Refusal::NotOrdered(_) | Refusal::NotDone(_) => {
-            true
-        }
-        Refusal::Off | Refusal::NoFit | Refusal::Capacity(_) => false,
+        Refusal::OtherStream(_)
+        | Refusal::NotObserved(_)
+        | Refusal::NotSynchronised(_)
+        | Refusal::NotOrdered(_)
+        | Refusal::NotDone(_) => true,
+        Refusal::Off | Refusal::Absent | Refusal::NoFit | Refusal::Capacity(_) => false,
     }
 }
 

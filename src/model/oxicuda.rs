@@ -1,0 +1,591 @@
+//! The `oxicuda` model: programs on [`StreamOrderModel`], one for each pool.
+//!
+//! What that type cannot be told stays without effect: policies, the synchronisation of an event, the memory of the device.
+//! What it does not know fails as an invalid value: a plain free of a pool's memory, a stream-ordered free of memory outside of
+//! pools, a policy switched off, a high-water mark reset. Memory outside of pools is that of the `cuda` model.
+
+use super::cuda::Cuda;
+use super::stream_order::{self, CudaError, ModelAllocation, ModelLimits, StreamOrderId, StreamOrderModel};
+use super::{Allocator, Denied, Freed, Known, Request};
+use crate::base::{Bytes, DeviceId, EventId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
+use crate::trace::{
+    Account, AllocId, Attribute, Attributes, Block, BlockState, Call, Candidate, Cut, Decision, DeviceState,
+    Failure, Ledger, Policy, PoolPicture, PoolState, Range, Readiness, Refusal, Refusals, Reuse, Setup,
+    StreamKind, Target, Ticket,
+};
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// In an [`AllocId`], the slot of a block of a pool has this bit, and that of memory outside of pools has not.
+const OF_A_POOL: u32 = 1 << 31;
+/// So many blocks that a pool has given back are remembered at least.
+const STALE_MIN: usize = 64;
+
+/// [`StreamOrderModel`] as an allocator of programs.
+#[derive(Debug)]
+pub struct Oxicuda {
+    /// For memory outside of pools only.
+    plain: Cuda,
+    pools: IndexVec<PoolId, Pool>,
+    /// How the model knows a stream, and its device.
+    streams: IndexVec<StreamId, (StreamOrderId, DeviceId)>,
+    blocks: Vec<Held>,
+    /// Free places in `blocks`.
+    vacant: Vec<u32>,
+    serial: u32,
+}
+
+/// A pool.
+#[derive(Debug)]
+struct Pool {
+    device: DeviceId,
+    model: StreamOrderModel,
+    release_threshold: Bytes,
+    /// 0: no limit.
+    max_size: usize,
+    /// The places of its blocks, by their addresses.
+    slots: BTreeMap<u64, u32>,
+    /// The blocks whose free waits for its stream, in the order of the frees.
+    pending: IndexVec<StreamId, Vec<u32>>,
+    /// The same of all streams, the smallest first.
+    by_size: BTreeSet<(u64, u32)>,
+    pending_bytes: u64,
+    /// The live bytes as asked for.
+    requested: u64,
+    /// What each event has captured.
+    recorded: IndexVec<EventId, Option<u64>>,
+    /// What the event had captured that a stream waited for last.
+    waited: IndexVec<StreamId, u64>,
+    maps: u64,
+    unmaps: u64,
+}
+
+/// A block of a pool, and who had it last.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    pool: PoolId,
+    /// The number of the first allocation that got it.
+    first: u32,
+    id: AllocId,
+    alloc: ModelAllocation,
+    /// The number of the allocation that had it before, and what the model said then.
+    before: Option<(u32, ModelAllocation)>,
+    freed: Option<Ticket>,
+    /// Whether the stream of that free has been synchronised.
+    is_free: bool,
+}
+
+reuse_on_clone!(Oxicuda { plain, pools, streams, blocks, vacant, serial });
+reuse_on_clone!(Pool {
+    device,
+    model,
+    release_threshold,
+    max_size,
+    slots,
+    pending,
+    by_size,
+    pending_bytes,
+    requested,
+    recorded,
+    waited,
+    maps,
+    unmaps,
+});
+
+impl Held {
+    fn capacity(&self) -> u64 {
+        self.alloc.capacity as u64
+    }
+
+    /// What the model said to an allocation that has the block, or had it before.
+    fn said_to(&self, alloc: AllocId) -> Option<ModelAllocation> {
+        let before = || self.before.filter(|(serial, _)| *serial == alloc.serial).map(|(_, said)| said);
+        if self.id == alloc { Some(self.alloc) } else { before() }
+    }
+
+    /// What was asked for, as far as there is so much.
+    fn requested(&self) -> u64 {
+        (self.alloc.size as u64).min(self.capacity())
+    }
+}
+
+impl Pool {
+    fn new(setup: &Setup, id: PoolId) -> Self {
+        let pool = setup.pools[id];
+        let streams = 0..setup.streams.len();
+        let release_threshold = pool.attributes.release_threshold;
+        let max_pool_size = pool.max_size.map_or(0, to_size);
+        let limits = ModelLimits { max_pool_size, release_threshold: to_size(release_threshold) };
+        Self {
+            device: pool.device,
+            model: StreamOrderModel::new(limits),
+            release_threshold,
+            max_size: max_pool_size,
+            slots: BTreeMap::new(),
+            pending: streams.clone().map(|_| Vec::new()).collect(),
+            by_size: BTreeSet::new(),
+            pending_bytes: 0,
+            requested: 0,
+            recorded: (0..setup.events).map(|_| None).collect(),
+            waited: streams.map(|_| 0).collect(),
+            maps: 0,
+            unmaps: 0,
+        }
+    }
+
+    /// What the pool holds less than before, which is a trip to the device if it is anything.
+    fn released(&mut self, before: usize) -> Bytes {
+        let released = before.saturating_sub(self.model.reserved());
+        self.unmaps += u64::from(released > 0);
+        to_bytes(released)
+    }
+
+    /// The frees in a stream count from now on.
+    fn synchronise(&mut self, stream: StreamId, name: StreamOrderId, blocks: &mut [Held]) {
+        self.model.synchronize(name);
+        for slot in self.pending[stream].drain(..) {
+            let held = &mut blocks[slot as usize];
+            held.is_free = true;
+            let capacity = held.capacity();
+            self.by_size.remove(&(capacity, slot));
+            self.pending_bytes = self.pending_bytes.saturating_sub(capacity);
+        }
+    }
+
+    fn ledger(&self) -> Ledger {
+        let [reserved, used] = [self.model.reserved() as u64, self.model.used() as u64];
+        let pending = self.pending_bytes.min(reserved.saturating_sub(used));
+        Ledger {
+            live: Bytes(self.requested),
+            padding: Bytes(used.saturating_sub(self.requested)),
+            pending: Bytes(pending),
+            cached: Bytes(reserved.saturating_sub(used) - pending),
+            unused: Bytes::ZERO,
+        }
+    }
+
+    /// Of the bytes that can be handed out again, those outside of the largest block.
+    fn fragmented(&self) -> Bytes {
+        Bytes(self.ledger().cached.0.saturating_sub(self.model.largest_free() as u64))
+    }
+
+    /// What the maximum size lets the pool take.
+    fn room(&self) -> Bytes {
+        match self.max_size {
+            0 => Bytes::MAX,
+            max => to_bytes(max.saturating_sub(self.model.reserved())),
+        }
+    }
+
+    /// The class that would serve a request.
+    fn class_for(&self, size: Bytes) -> Option<Policy> {
+        // After the threshold was set, the next call first gives memory back.
+        let floor =
+            self.release_threshold.0.max((self.model.used() as u64).saturating_add(self.pending_bytes));
+        let settled = (self.model.reserved() as u64 > floor).then(|| {
+            let mut model = self.model.clone();
+            model.trim_to(usize::MAX);
+            model
+        });
+        let model = settled.as_ref().unwrap_or(&self.model);
+        let want = StreamOrderModel::capacity_for(to_size(size));
+        let has_block = model.largest_free() >= want;
+        let can_grow = self.max_size == 0 || model.reserved().saturating_add(want) <= self.max_size;
+        has_block.then_some(Policy::Observed).or(can_grow.then_some(Policy::Growth))
+    }
+}
+
+impl Oxicuda {
+    /// The allocator before the first call.
+    pub fn new(setup: &Setup) -> Self {
+        let stream = |(index, stream): (usize, &crate::trace::StreamSetup)| match stream.kind {
+            StreamKind::Legacy => (StreamOrderId::NULL, stream.device),
+            _ => (StreamOrderId(index as u64 + 1), stream.device),
+        };
+        Self {
+            plain: Cuda::new(setup),
+            pools: setup.pools.indices().map(|pool| Pool::new(setup, pool)).collect(),
+            streams: setup.streams.iter().enumerate().map(stream).collect(),
+            blocks: Vec::new(),
+            vacant: Vec::new(),
+            serial: 0,
+        }
+    }
+
+    /// The block that an allocation of a pool got, also after its free, while the pool has it.
+    fn slot(&self, alloc: AllocId) -> Option<u32> {
+        let slot = alloc.slot & !OF_A_POOL;
+        let held = self.blocks.get(slot as usize).filter(|_| is_of_a_pool(alloc))?;
+        (held.first <= alloc.serial && alloc.serial <= held.id.serial).then_some(slot)
+    }
+
+    /// Enters an allocation of a known block, or of a new one; says who had the block before.
+    fn enter(
+        &mut self,
+        pool: PoolId,
+        alloc: ModelAllocation,
+        known: Option<u32>,
+    ) -> (AllocId, Option<AllocId>) {
+        self.serial += 1;
+        let serial = self.serial;
+        if let Some(slot) = known {
+            let held = &mut self.blocks[slot as usize];
+            let before = held.id;
+            held.before = Some((held.id.serial, held.alloc));
+            held.id.serial = serial;
+            (held.alloc, held.freed, held.is_free) = (alloc, None, false);
+            return (held.id, Some(before));
+        }
+        let slot = self.vacant.pop().unwrap_or(self.blocks.len() as u32);
+        let id = AllocId { slot: slot | OF_A_POOL, serial };
+        let held = Held { pool, first: serial, id, alloc, before: None, freed: None, is_free: false };
+        match self.blocks.get_mut(slot as usize) {
+            Some(place) => *place = held,
+            None => self.blocks.push(held),
+        }
+        self.pools[pool].slots.insert(alloc.ptr, slot);
+        (id, None)
+    }
+
+    /// Forgets the blocks that the pool has given back, once they are more than those that it has.
+    fn forget(&mut self, id: PoolId) {
+        let pool = &mut self.pools[id];
+        let model = &pool.model;
+        let there = model.active() + model.free_block_count() + model.pending_free_count();
+        if pool.slots.len() <= 2 * there + STALE_MIN {
+            return;
+        }
+        let there: BTreeSet<u64> = {
+            let state = model.state();
+            let pending = state.pending.iter().map(|pending| &pending.block);
+            state.live.iter().chain(&state.free).chain(pending).map(|block| block.ptr).collect()
+        };
+        let (blocks, vacant) = (&mut self.blocks, &mut self.vacant);
+        pool.slots.retain(|ptr, slot| {
+            let stays = there.contains(ptr);
+            if !stays {
+                // No allocation has a number as high as this.
+                blocks[*slot as usize].first = u32::MAX;
+                vacant.push(*slot);
+            }
+            stays
+        });
+    }
+
+    fn candidate(&self, slot: u32) -> Option<Candidate> {
+        let Held { id, freed, .. } = self.blocks[slot as usize];
+        Some(Candidate { alloc: id, freed: freed? })
+    }
+
+    /// Whether an allocation may be used in a stream, as the model answers: also of one that was freed, until its block has been
+    /// handed out twice more.
+    pub fn is_ready(&self, alloc: AllocId, on: StreamId) -> bool {
+        let held = self.slot(alloc).map(|slot| self.blocks[slot as usize]);
+        let Some((Held { pool, .. }, said)) = held.and_then(|held| Some((held, held.said_to(alloc)?))) else {
+            return false;
+        };
+        let pool = &self.pools[pool];
+        let ((consumer, _), waited) = (self.streams[on], pool.waited[on]);
+        pool.model.is_ready_cross_stream(&said, consumer, waited)
+    }
+}
+
+impl Allocator for Oxicuda {
+    fn alloc(&mut self, request: Request, _: Known<'_>) -> Result<Decision, Denied> {
+        let Request { pool: id, size, at } = request;
+        let (name, _) = self.streams[at.stream];
+        let pool = &mut self.pools[id];
+        let before = pool.model.reserved();
+        let alloc = match pool.model.alloc(to_size(size), name) {
+            Ok(alloc) => alloc,
+            Err(error) => return Err(Denied { failure: failure(error), unmapped: pool.released(before) }),
+        };
+        // Beyond the largest address, a new block has the address of another one.
+        let known = pool.slots.get(&alloc.ptr).copied().filter(|slot| self.blocks[*slot as usize].is_free);
+        let is_new = known.is_none();
+        let mapped = if is_new { alloc.capacity } else { 0 };
+        let unmapped = pool.released(before.saturating_add(mapped));
+        pool.maps += u64::from(is_new);
+        let (alloc_id, reuses) = self.enter(id, alloc, known);
+        let held = self.blocks[(alloc_id.slot & !OF_A_POOL) as usize];
+        self.pools[id].requested = self.pools[id].requested.saturating_add(held.requested());
+        self.forget(id);
+        Ok(Decision {
+            alloc: alloc_id,
+            range: Range { start: alloc.ptr, size: Bytes(held.capacity()) },
+            requested: size,
+            policy: Some(if is_new { Policy::Growth } else { Policy::Observed }),
+            reuses,
+            waits: SmallVec::new(),
+            mapped: to_bytes(mapped),
+            unmapped,
+        })
+    }
+
+    fn malloc(&mut self, device: DeviceId, size: Bytes, managed: bool) -> Result<Decision, Failure> {
+        self.plain.count_on_from(self.serial);
+        let decision = self.plain.malloc(device, size, managed)?;
+        self.serial = self.serial.max(decision.alloc.serial);
+        Ok(decision)
+    }
+
+    fn free(&mut self, alloc: AllocId, at: Ticket) -> Result<Freed, Failure> {
+        let slot = self.slot(alloc).ok_or(Failure::InvalidValue)?;
+        let held = &mut self.blocks[slot as usize];
+        let (id, (name, _)) = (held.pool, self.streams[at.stream]);
+        let pool = &mut self.pools[id];
+        let before = pool.model.reserved();
+        // By the address alone, so that it may be another allocation's by now.
+        pool.model.free(held.alloc.ptr, name).map_err(failure)?;
+        held.freed = Some(at);
+        pool.requested = pool.requested.saturating_sub(held.requested());
+        pool.pending[at.stream].push(slot);
+        pool.by_size.insert((held.capacity(), slot));
+        pool.pending_bytes = pool.pending_bytes.saturating_add(held.capacity());
+        Ok(Freed::Pool { pool: id, unmapped: pool.released(before) })
+    }
+
+    fn plain_free(&mut self, alloc: AllocId) -> Result<Freed, Failure> {
+        match is_of_a_pool(alloc) {
+            true => Err(Failure::InvalidValue),
+            false => self.plain.plain_free(alloc),
+        }
+    }
+
+    fn awaits_completion(&self) -> bool {
+        false
+    }
+
+    fn completed(&mut self, _: &Cut, _: &mut Vec<(Ticket, DeviceId, Bytes)>) {}
+
+    fn heard(&mut self, call: &Call) {
+        match *call {
+            Call::Record { stream, event } => {
+                let (name, _) = self.streams[stream];
+                for pool in &mut self.pools {
+                    pool.recorded[event] = Some(pool.model.record_event(name));
+                }
+            }
+            Call::Wait { stream, event } => {
+                for pool in &mut self.pools {
+                    pool.waited[stream] = pool.recorded[event].unwrap_or(pool.waited[stream]);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn synchronised(
+        &mut self,
+        target: Target,
+        _: Option<DeviceId>,
+        _: &Cut,
+        released: &mut Vec<(PoolId, Bytes)>,
+    ) {
+        for id in self.pools.indices() {
+            let pool = &mut self.pools[id];
+            let before = pool.model.reserved();
+            for (stream, (name, device)) in self.streams.iter_enumerated() {
+                let is_meant = match target {
+                    Target::Stream(target) => target == stream,
+                    Target::Device(target) => target == *device,
+                    Target::Event(_) => false,
+                };
+                if is_meant {
+                    pool.synchronise(stream, *name, &mut self.blocks);
+                }
+            }
+            let bytes = pool.released(before);
+            released.extend((bytes > Bytes::ZERO).then_some((id, bytes)));
+        }
+    }
+
+    fn trim(&mut self, pool: PoolId, keep: Bytes) -> Bytes {
+        let pool = &mut self.pools[pool];
+        let before = pool.model.reserved();
+        pool.model.trim_to(to_size(keep));
+        pool.released(before)
+    }
+
+    fn end(&mut self, pool: PoolId, _: &Cut) -> Option<Bytes> {
+        let model = &self.pools[pool].model;
+        let is_idle = model.active() == 0 && model.pending_free_count() == 0;
+        is_idle.then(|| {
+            self.pools[pool].model.set_release_threshold(0);
+            self.trim(pool, Bytes::ZERO)
+        })
+    }
+
+    fn set(&mut self, pool: PoolId, attribute: Attribute, value: u64) -> Result<(), Failure> {
+        let pool = &mut self.pools[pool];
+        match attribute {
+            Attribute::ReleaseThreshold => {
+                pool.release_threshold = Bytes(value);
+                pool.model.set_release_threshold(to_size(Bytes(value)));
+                Ok(())
+            }
+            // They can be switched on, which does nothing.
+            Attribute::FollowEvent | Attribute::Opportunistic | Attribute::Internal if value == 1 => Ok(()),
+            _ => Err(Failure::InvalidValue),
+        }
+    }
+
+    fn state(&self, pool: PoolId) -> PoolState {
+        let pool = &self.pools[pool];
+        let model = &pool.model;
+        PoolState {
+            reserved: to_bytes(model.reserved()),
+            reserved_high: to_bytes(model.reserved_high()),
+            used: to_bytes(model.used()),
+            used_high: to_bytes(model.used_high()),
+            maps: pool.maps,
+            unmaps: pool.unmaps,
+            ledger: pool.ledger(),
+            attributes: Attributes {
+                release_threshold: pool.release_threshold,
+                reuse: Reuse { follow_event: false, opportunistic: false, internal: false },
+            },
+        }
+    }
+
+    fn device(&self, device: DeviceId, done: &Cut) -> DeviceState {
+        let pools = self.pools.iter().filter(|pool| pool.device == device);
+        let reserved = pools.map(|pool| pool.model.reserved() as u64).fold(0, u64::saturating_add);
+        DeviceState { pools: Bytes(reserved), ..self.plain.device(device, done) }
+    }
+
+    fn account(&self, id: PoolId) -> Account {
+        let pool = &self.pools[id];
+        let bytes = |slots: &Vec<u32>| {
+            let sizes = slots.iter().map(|slot| self.blocks[*slot as usize].capacity());
+            Bytes(sizes.fold(0, u64::saturating_add))
+        };
+        let pending = pool.pending.iter_enumerated().filter(|(_, slots)| !slots.is_empty());
+        let device = self.device(pool.device, &[]);
+        Account {
+            ledger: pool.ledger(),
+            pending: pending.map(|(stream, slots)| (stream, bytes(slots))).collect(),
+            fragmented: pool.fragmented(),
+            other_pools: Bytes(device.pools.0.saturating_sub(pool.model.reserved() as u64)),
+            outside: device.outside,
+            room: pool.room(),
+        }
+    }
+
+    fn refused(&self, request: Request, _: Known<'_>) -> Refusals {
+        let pool = &self.pools[request.pool];
+        let mut refusals = Refusals::default();
+        if request.size == Bytes::ZERO {
+            return refusals;
+        }
+        let served = pool.class_for(request.size);
+        let pending = pool.by_size.range((request.size.0, 0)..).next();
+        let pending = pending.and_then(|(_, slot)| self.candidate(*slot));
+        for (class, reason) in Policy::ALL.into_iter().zip(&mut refusals.reasons) {
+            *reason = Some(match class {
+                class if served == Some(class) => break,
+                Policy::Observed => pending.map_or(Refusal::NoFit, Refusal::NotSynchronised),
+                Policy::Growth => Refusal::Capacity(pool.room()),
+                _ => Refusal::Absent,
+            });
+        }
+        refusals
+    }
+
+    fn readiness(&self, alloc: AllocId, on: StreamId, known: Known<'_>) -> Readiness {
+        if !is_of_a_pool(alloc) {
+            return self.plain.readiness(alloc, on, known);
+        }
+        let held = self.slot(alloc).map(|slot| self.blocks[slot as usize]);
+        match held.filter(|held| held.id == alloc) {
+            _ if self.is_ready(alloc, on) => Readiness::Ready,
+            Some(Held { freed: None, .. }) => Readiness::NotOrdered,
+            _ => Readiness::Freed,
+        }
+    }
+
+    fn picture(&self, id: PoolId) -> PoolPicture {
+        let pool = &self.pools[id];
+        let state = pool.model.state();
+        let held = |ptr: u64| pool.slots.get(&ptr).map(|slot| self.blocks[*slot as usize]);
+        let freed = |ptr: u64, observed: bool| {
+            let Held { id, freed, .. } = held(ptr)?;
+            Some(BlockState::Freed { alloc: id, at: freed?, observed })
+        };
+        let live = state.live.iter().map(|block| {
+            let live = held(block.ptr)
+                .map(|held| BlockState::Live { alloc: held.id, requested: Bytes(held.requested()) });
+            (*block, live)
+        });
+        let pending = state.pending.iter().map(|pending| (pending.block, freed(pending.block.ptr, false)));
+        let free = state.free.iter().map(|block| (*block, freed(block.ptr, true)));
+        let blocks = live.chain(pending).chain(free).map(|(block, state)| Block {
+            start: block.ptr,
+            size: to_bytes(block.capacity),
+            state: state.unwrap_or(BlockState::Unused),
+        });
+        let mut blocks: Vec<Block> = blocks.collect();
+        blocks.sort_unstable_by_key(|block| block.start);
+        PoolPicture { pool: id, state: self.state(id), fragmented: pool.fragmented(), blocks }
+    }
+
+    /// None: this allocator never makes a stream wait.
+    fn pending(&self, _: &mut Vec<Ticket>) {}
+
+    fn digest(&self) -> u128 {
+        let start = self.plain.digest().wrapping_add(u128::from(self.serial));
+        let pools = self.pools.iter().map(|pool| pool.digest(&self.blocks));
+        pools.enumerate().fold(start, |sum, (index, digest)| {
+            sum.wrapping_add(mix(&[index as u64, digest as u64, (digest >> 64) as u64]))
+        })
+    }
+}
+
+impl Pool {
+    fn digest(&self, blocks: &[Held]) -> u128 {
+        let state = self.model.state();
+        let mut words = vec![self.requested, self.maps, self.unmaps, state.next_address];
+        let block = |block: &stream_order::BlockState| [block.ptr, block.capacity as u64];
+        words.extend(state.free.iter().flat_map(block));
+        words.extend(state.live.iter().flat_map(block));
+        words.extend(
+            state.streams.iter().flat_map(|clock| [clock.stream.raw(), clock.submitted, clock.reached]),
+        );
+        for pending in &state.pending {
+            words.extend(block(&pending.block));
+            words.extend([pending.stream.raw(), pending.seq]);
+        }
+        for slot in self.slots.values() {
+            let held = blocks[*slot as usize];
+            words.extend([u64::from(held.first), u64::from(held.id.serial), held.alloc.size as u64]);
+        }
+        words.extend([
+            self.model.reserved_high() as u64,
+            self.model.used_high() as u64,
+            self.release_threshold.0,
+        ]);
+        words.extend(self.waited.iter());
+        words.extend(self.recorded.iter().map(|seq| seq.map_or(0, |seq| seq + 1)));
+        mix(&words)
+    }
+}
+
+fn is_of_a_pool(alloc: AllocId) -> bool {
+    alloc != AllocId::NULL && alloc.slot & OF_A_POOL != 0
+}
+
+fn failure(error: CudaError) -> Failure {
+    match error {
+        CudaError::OutOfMemory => Failure::OutOfMemory,
+        CudaError::InvalidValue => Failure::InvalidValue,
+    }
+}
+
+/// Sizes of the model are those of the machine that it runs on.
+fn to_size(bytes: Bytes) -> usize {
+    usize::try_from(bytes.0).unwrap_or(usize::MAX)
+}
+
+fn to_bytes(size: usize) -> Bytes {
+    Bytes(size as u64)
+}
