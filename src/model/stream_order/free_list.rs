@@ -26,8 +26,9 @@ impl FreeList {
         self.pointers.len() + self.recent.len()
     }
 
+    /// The largest capacity, or 0.
     pub(super) fn largest(&self) -> usize {
-        self.capacities.max()
+        self.recent.iter().map(|block| block.capacity).fold(self.capacities.max(), usize::max)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = Block> + '_ {

@@ -23,7 +23,7 @@ impl Maxima {
     /// The lowest index whose entry is above `bound`.
     pub(super) fn first_above(&self, bound: usize) -> Option<usize> {
         let above = |entries: &[usize]| entries.iter().position(|entry| *entry > bound);
-        let top = self.levels.iter().take_while(|level| level.len() > WIDTH).count();
+        let top = self.top();
         let mut at = above(&self.levels[top])?;
         for level in self.levels[..top].iter().rev() {
             at = at * WIDTH + above(group(level, at))?;
@@ -33,8 +33,7 @@ impl Maxima {
 
     /// The largest entry, or 0.
     pub(super) fn max(&self) -> usize {
-        let top = self.levels.iter().take_while(|level| level.len() > WIDTH).count();
-        max(&self.levels[top])
+        max(&self.levels[self.top()])
     }
 
     pub(super) fn push(&mut self, entry: usize) {
@@ -55,6 +54,11 @@ impl Maxima {
             self.refresh(index);
         }
         old
+    }
+
+    /// The highest level that there is.
+    fn top(&self) -> usize {
+        self.levels.iter().take_while(|level| level.len() > WIDTH).count()
     }
 
     /// Brings the levels above up to date after a change at `index`, as far up as anything changes.
