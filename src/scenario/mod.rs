@@ -21,6 +21,7 @@ mod moments;
 mod names;
 mod places;
 mod program;
+mod reach;
 #[cfg(test)]
 mod tests;
 mod threads;

@@ -8,6 +8,7 @@ mod decision;
 mod device;
 mod event;
 mod memory;
+mod reach;
 mod setup;
 mod sink;
 mod state;
@@ -18,6 +19,7 @@ pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refus
 pub use device::{DeviceFigure, DeviceState, Reading};
 pub use event::{Cause, Deadlock, Event, Kind, Waiter};
 pub use memory::{Access, Memory, Use};
+pub use reach::{DeviceSet, Reach};
 pub use setup::{
     Attributes, CollectiveSetup, DeviceSetup, HostCosts, Model, PoolSetup, Remap, Reuse, Rules, Setup,
     StreamKind, StreamSetup,
