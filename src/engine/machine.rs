@@ -1,6 +1,7 @@
 //! The machine: one call of one host thread in, an answer and events out.
 
 mod outside;
+mod readiness;
 mod transfer;
 
 use super::access::Grants;
@@ -240,6 +241,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.emit(caller, None, Kind::Expect { expect: *expect, operands });
                 Ok(Reply::Done)
             }
+            Call::ExpectReady { expect, alloc, on } => Ok(self.expect_ready(caller, *expect, *alloc, *on)),
             Call::Snapshot(snapshot) => {
                 self.snapshot(caller, *snapshot);
                 Ok(Reply::Done)

@@ -8,7 +8,7 @@
 
 use super::machine::Caller;
 use super::{Chooser, Machine, Progress};
-use crate::base::{Bytes, DeviceId, IndexVec, PoolId, reuse_on_clone};
+use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, reuse_on_clone};
 use crate::model::Allocator;
 use crate::order::Operation;
 use crate::trace::{Call, Detail, Event, Failure, Kind, Reading, Reply, Resource, Setup, Sink, Target};
@@ -135,8 +135,14 @@ impl Resources {
             | Call::Join(_)
             | Call::Barrier(_)
             | Call::Expect { .. }
+            | Call::ExpectReady { .. }
             | Call::Snapshot(_) => Ok(()),
         }
+    }
+
+    /// Whether a stream exists.
+    pub(super) fn has_stream(&self, stream: StreamId) -> bool {
+        self.exists(Resource::Stream(stream)).is_ok()
     }
 
     /// Whether a pool exists, or has been destroyed and is still in use.

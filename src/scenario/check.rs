@@ -535,8 +535,8 @@ impl<'t> Checker<'t> {
         match path.segments.as_slice() {
             [segment] => Some(segment),
             _ => {
-                let message =
-                    format!("`{}` is not the name of {}", &self.text[path.span.range()], kind.with_article());
+                let written = self.text[path.span.range()].trim_end();
+                let message = format!("`{written}` is not the name of {}", kind.with_article());
                 let label = format!("expected {}", kind.with_article());
                 self.error(codes::WRONG_KIND, message, path.span, &label);
                 None

@@ -105,7 +105,8 @@ impl Handles {
             | Call::Copy { stream, .. }
             | Call::Memset { stream, .. }
             | Call::HostFunction { stream, .. }
-            | Call::Collective { stream, .. } => self.stream(stream),
+            | Call::Collective { stream, .. }
+            | Call::ExpectReady { on: stream, .. } => self.stream(stream),
             Call::Record { stream, event } | Call::Wait { stream, event } => {
                 self.stream(stream);
                 self.event(event);

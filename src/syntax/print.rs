@@ -429,6 +429,9 @@ impl Display for Expect {
             Expect::Relate { subject, relation, not } => {
                 write!(f, "{subject} {}{relation}", if *not { "not " } else { "" })
             }
+            Expect::Fails { call, not, error } => {
+                write!(f, "{call} {}fails{}", if *not { "not " } else { "" }, After(" ", error))
+            }
         }
     }
 }
@@ -439,6 +442,7 @@ impl Display for Relation {
             Relation::Reuses { object, via } => write!(f, "reuses {object}{}", After(" via ", via)),
             Relation::At(object) => write!(f, "at {object}"),
             Relation::WaitsForFree(object) => write!(f, "waits for free {object}"),
+            Relation::ReadyOn(stream) => write!(f, "ready on {stream}"),
             Relation::Via(class) => write!(f, "via {class}"),
             Relation::Reaches { object, access } => write!(f, "reaches {object}{}", After(" ", access)),
         }

@@ -21,8 +21,10 @@ mod loops;
 mod machine;
 mod naive;
 mod order;
+mod oxicuda;
 #[cfg(feature = "cli")]
 mod readme;
+mod ready;
 mod seed_model;
 #[cfg(feature = "cli")]
 mod soup;

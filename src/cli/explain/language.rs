@@ -168,13 +168,16 @@ It proves to the allocator what is complete, and a pool gives back what it holds
         "fails",
         "STREAM: NAME = alloc SIZE fails out_of_memory",
         ERRORS,
-        "Demands that the call fails with that error.",
+        "Demands that the call fails with that error.
+In an expectation, `expect LABEL fails ERROR` says how the latest call of a line ended. Behind `or_fails` that line
+accepts both; the text and its variants then each expect one, also `expect LABEL not fails`.",
     ),
     form(
         "or_fails",
         "query STREAM or_fails not_ready",
         ERRORS,
-        "Accepts that the call fails with that error.",
+        "Accepts that the call fails with that error.
+`expect LABEL fails ERROR` and `expect LABEL not fails` say later what it did.",
     ),
     form(
         "else",
@@ -252,6 +255,13 @@ It is judged where it stands, without waiting: a `sync` before it waits.",
         "expect NAME reuses OTHER via follow_event",
         EXPECTATIONS,
         "Expects that two allocations share a byte; with `not`, that they share none.",
+    ),
+    form(
+        "ready",
+        "expect NAME ready on STREAM",
+        EXPECTATIONS,
+        "Expects that work put into the stream now may use the buffer: it is live, and the stream is ordered after it.
+An event, the legacy default stream, a wait of the allocator or a `sync` make that order. Timing plays no part.",
     ),
     form("via", "expect NAME via growth", EXPECTATIONS, "Expects the class that serves an allocation."),
     form(

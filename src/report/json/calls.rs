@@ -158,7 +158,7 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Signal(_) | Call::Await(_) | Call::Spawn(_) | Call::Exit | Call::Join(_) | Call::Barrier(_) => {
             meeting_line(names, call)
         }
-        Call::Expect { .. } => CallLine::Expect,
+        Call::Expect { .. } | Call::ExpectReady { .. } => CallLine::Expect,
         Call::Snapshot(_) => CallLine::Snapshot,
     }
 }

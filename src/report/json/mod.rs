@@ -271,6 +271,8 @@ struct PictureLine<'a> {
 enum OperandsLine {
     Values { left: i128, right: i128 },
     Placements { subject: Option<u64>, object: Option<u64> },
+    Ended { ended: &'static str },
+    Readiness { readiness: &'static str },
 }
 
 #[derive(Serialize)]
@@ -446,6 +448,8 @@ fn operands_line(operands: &Operands) -> OperandsLine {
             subject: subject.as_ref().map(|placement| placement.range.start),
             object: object.as_ref().map(|placement| placement.range.start),
         },
+        Operands::Ended { ended, .. } => OperandsLine::Ended { ended: ended.name() },
+        Operands::Readiness { readiness, .. } => OperandsLine::Readiness { readiness: readiness.name() },
     }
 }
 

@@ -49,6 +49,8 @@ enum MismatchLine {
     NoWait { freed: bool },
     Waits,
     Reach(&'static str),
+    Ended(&'static str),
+    Readiness(&'static str),
 }
 
 #[derive(Serialize)]
@@ -146,5 +148,7 @@ fn mismatch_line(mismatch: &Mismatch) -> MismatchLine {
         Mismatch::NoWait { freed } => MismatchLine::NoWait { freed },
         Mismatch::Waits => MismatchLine::Waits,
         Mismatch::Reach(reach) => MismatchLine::Reach(reach.name()),
+        Mismatch::Ended(ended) => MismatchLine::Ended(ended.name()),
+        Mismatch::Readiness(readiness) => MismatchLine::Readiness(readiness.name()),
     }
 }

@@ -6,7 +6,9 @@ use crate::base::{Bytes, DeviceId, HostId, Nanos, PoolId, StmtId};
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
 use crate::scenario::{Demand, Outcome, Unit};
-use crate::trace::{Account, Deadlock, DeviceState, Event, Failure, Kind, Policy, Reach, Waiter};
+use crate::trace::{
+    Account, Deadlock, DeviceState, Ended, Event, Failure, Kind, Policy, Reach, Readiness, Waiter,
+};
 use std::collections::BTreeMap;
 
 /// Accounts of failed allocations beyond these are not kept.
@@ -358,6 +360,14 @@ pub(super) fn why(mismatch: &Mismatch, demand: Demand) -> String {
         Mismatch::Reach(Reach::None) => "it does not reach it".to_owned(),
         Mismatch::Reach(Reach::Read) => "it may only read it".to_owned(),
         Mismatch::Reach(Reach::ReadWrite) => "it may read and write it".to_owned(),
+        Mismatch::Ended(Ended::NotMade) => "it was not called by then".to_owned(),
+        Mismatch::Ended(Ended::Skipped) => "it was skipped".to_owned(),
+        Mismatch::Ended(Ended::Succeeded) => "it succeeded".to_owned(),
+        Mismatch::Ended(Ended::Failed(failure)) => format!("it failed with {failure}"),
+        Mismatch::Readiness(Readiness::Ready) => "it is ready".to_owned(),
+        Mismatch::Readiness(Readiness::Freed) => "it is freed".to_owned(),
+        Mismatch::Readiness(Readiness::NotOrdered) => "the stream is not ordered after it".to_owned(),
+        Mismatch::Readiness(Readiness::NoStream) => "the stream does not exist".to_owned(),
     }
 }
 

@@ -10,7 +10,8 @@ use crate::oracle::{Mismatch, Verdict, mismatch};
 use crate::report::names::Book;
 use crate::scenario::{Action, Demand, Instruction, Program, Unit};
 use crate::trace::{
-    Call, Comparison, DeviceFigure, Event, Figure, Kind, Ledger, Operands, PoolState, Reach, Reading as Read,
+    Call, Comparison, DeviceFigure, Event, Figure, Kind, Ledger, Operands, PoolState, Reach, Readiness,
+    Reading as Read,
 };
 use std::collections::BTreeMap;
 
@@ -106,6 +107,7 @@ impl Mismatches {
     }
 
     fn since(&self, book: &Book<'_>, stmt: StmtId, operands: &Operands) -> Vec<Since> {
+        let by = |stmt: Option<StmtId>| stmt.map(|_| Since { read: None, stmt }).into_iter().collect();
         match operands {
             Operands::Values { .. } => {
                 let reads = self.reads.get(&stmt).into_iter().flatten();
@@ -114,7 +116,13 @@ impl Mismatches {
             }
             Operands::Placements { subject, .. } => {
                 let known = subject.as_ref().and_then(|subject| book.known(subject.alloc));
-                known.map(|known| Since { read: None, stmt: Some(known.stmt) }).into_iter().collect()
+                by(known.map(|known| known.stmt))
+            }
+            Operands::Ended { stmt, .. } => by(*stmt),
+            Operands::Readiness { readiness: Readiness::NoStream, .. } => Vec::new(),
+            Operands::Readiness { alloc, .. } => {
+                let known = book.known(*alloc);
+                by(known.map(|known| known.freed.map_or(known.stmt, |freed| freed.stmt)))
             }
         }
     }

@@ -2,22 +2,44 @@
 
 use super::{Bound, Broken, Thread};
 use crate::base::BufferId;
-use crate::scenario::{Action, Chosen};
+use crate::scenario::outcomes::Outcomes;
+use crate::scenario::{Action, Called, Chosen};
 use crate::trace::{Call, Operands, Placement};
 
 impl Thread {
-    pub(super) fn expectation(&self, action: &Action, buffers: &[Bound]) -> Result<Call, Broken> {
-        let (expect, operands) = match action {
+    /// An expectation, with what it is about.
+    pub(super) fn expectation(
+        &self,
+        action: &Action,
+        buffers: &[Bound],
+        outcomes: &Outcomes,
+    ) -> Result<Call, Broken> {
+        Ok(match action {
             Action::Compare { expect, left, right } => {
                 let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
-                (*expect, Operands::Values { left, right })
+                Call::Expect { expect: *expect, operands: Operands::Values { left, right } }
             }
             Action::Relate { expect, subject, object } => {
-                (*expect, self.placements(subject, object, buffers)?)
+                Call::Expect { expect: *expect, operands: self.placements(subject, object, buffers)? }
+            }
+            Action::ExpectReady { expect, subject, on } => match self.placement(subject, buffers)? {
+                Some(placement) => {
+                    Call::ExpectReady { expect: *expect, alloc: placement.alloc, on: self.chosen(on)? }
+                }
+                None => Call::Expect {
+                    expect: *expect,
+                    operands: Operands::Placements { subject: None, object: None },
+                },
+            },
+            Action::ExpectEnded { expect, call } => {
+                let (stmt, ended) = match call {
+                    Called::Statement(stmt) => outcomes.of_statement(*stmt),
+                    Called::Allocation(buffer) => outcomes.of_allocation(self.chosen(buffer)?),
+                };
+                Call::Expect { expect: *expect, operands: Operands::Ended { stmt, ended } }
             }
             _ => unreachable!("only such actions come here"),
-        };
-        Ok(Call::Expect { expect, operands })
+        })
     }
 
     fn placements(

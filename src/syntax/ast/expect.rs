@@ -32,6 +32,15 @@ pub enum Expect {
         /// Whether `not` stands before.
         not: bool,
     },
+    /// `expect big fails out_of_memory`, `expect big not fails`
+    Fails {
+        /// The label of the call, or the buffer that it allocates.
+        call: Path,
+        /// Whether `not` stands before.
+        not: bool,
+        /// The error; with `not` there may be none, which means any.
+        error: Option<Name>,
+    },
 }
 
 /// A moment in the life of an operation.
@@ -66,6 +75,8 @@ pub enum Relation {
     At(Path),
     /// `waits for free x`
     WaitsForFree(Path),
+    /// `ready on S`
+    ReadyOn(Path),
     /// `via P`
     Via(Name),
     /// `reaches p read`, of a device
