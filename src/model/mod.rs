@@ -67,6 +67,15 @@ pub enum Freed {
     Outside(DeviceId),
 }
 
+/// Whose memory a live allocation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// That of a pool.
+    Pool(PoolId),
+    /// That of a device, outside of pools.
+    Outside(DeviceId),
+}
+
 /// An allocator.
 ///
 /// `clone_from` of the `cuda` model does not touch the heap once the target has been as large as the source.
@@ -94,6 +103,13 @@ pub trait Allocator: Clone {
     /// # Errors
     /// [`Failure::InvalidValue`] when the allocation is not live.
     fn plain_free(&mut self, alloc: AllocId) -> Result<Freed, Failure>;
+
+    /// Whose memory a live allocation is. `None`: it is not live, or this model does not tell; then nobody asks who may touch
+    /// it.
+    fn origin(&self, alloc: AllocId) -> Option<Origin> {
+        let _ = alloc;
+        None
+    }
 
     /// Whether [`Allocator::completed`] has anything to do.
     fn awaits_completion(&self) -> bool;

@@ -23,6 +23,7 @@ mod names;
 mod outcomes;
 mod places;
 mod program;
+mod reach;
 #[cfg(test)]
 mod tests;
 mod threads;

@@ -267,9 +267,9 @@ impl NameTable {
             "await",
             "barrier",
         ];
-        const OTHER: [&str; 16] = [
-            "millpond", "scenario", "sync", "sleep", "trim", "set", "reset", "destroy", "join", "free",
-            "copy", "memset", "read", "write", "expect", "snapshot",
+        const OTHER: [&str; 18] = [
+            "millpond", "scenario", "sync", "sleep", "trim", "set", "grant", "revoke", "reset", "destroy",
+            "join", "free", "copy", "memset", "read", "write", "expect", "snapshot",
         ];
         self.has_broken_lines = true;
         let words: Vec<&str> = line

@@ -7,8 +7,8 @@ use millpond::model::oxicuda::Oxicuda;
 use millpond::model::stream_order as seed;
 use millpond::model::{Allocator, Freed, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, Call, DeviceSetup, Failure, HostCosts, Model, Policy,
-    PoolSetup, Remap, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
+    AllocId, Attribute, Attributes, BlockState, Call, DeviceSet, DeviceSetup, Failure, HostCosts, Model,
+    Policy, PoolSetup, Remap, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -53,7 +53,7 @@ impl Walk {
         let kind = |stream| if stream == 0 { StreamKind::Legacy } else { StreamKind::Blocking };
         let setup = Setup {
             model: Model::Oxicuda,
-            devices: index_vec![DeviceSetup { memory: Bytes::gib(1) }; 2],
+            devices: index_vec![DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }; 2],
             pools: limits.into_iter().map(pool).collect(),
             streams: streams
                 .iter()
@@ -72,6 +72,7 @@ impl Walk {
                 granule: Bytes::mib(2),
                 remap: Remap::Idle,
                 legacy_sync_releases: false,
+                late_access_check: false,
             },
             host: HostCosts::default(),
         };

@@ -14,7 +14,7 @@ mod runs;
 mod shelf;
 mod tiles;
 
-use super::{Allocator, Denied, Freed, Known, Request};
+use super::{Allocator, Denied, Freed, Known, Origin, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
 use crate::trace::{
     Account, AllocId, Attribute, Block, BlockState, Cut, Decision, DeviceSetup, DeviceState, Failure, Policy,
@@ -275,6 +275,15 @@ impl Allocator for Cuda {
                 Ok(Freed::Outside(plain.device))
             }
         }
+    }
+
+    fn origin(&self, alloc: AllocId) -> Option<Origin> {
+        let live = self.live.get(alloc.slot as usize)?;
+        let is_live = live.serial == alloc.serial && alloc != AllocId::NULL;
+        is_live.then_some(match live.owner {
+            Owner::Pool(pool, ..) => Origin::Pool(pool),
+            Owner::Outside(plain) => Origin::Outside(plain.device),
+        })
     }
 
     fn awaits_completion(&self) -> bool {
