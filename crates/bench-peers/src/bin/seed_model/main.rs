@@ -68,7 +68,7 @@ fn main() {
     let is_quick = words.iter().any(|word| word == "--quick");
     words.retain(|word| word != "--quick");
     let runs = if is_quick { 1 } else { 9 };
-    println!("{:<52} {:>12} {:>12} {:>8}", "ns per allocation or free", "oxicuda", "millpond", "ratio");
+    println!("{:<56} {:>12} {:>12} {:>8}", "ns per allocation or free", "oxicuda", "millpond", "ratio");
     for Row { name, theirs, ours } in workloads::all(if is_quick { 20 } else { 1 }) {
         if !words.is_empty() && !words.iter().any(|word| name.starts_with(word)) {
             continue;
@@ -81,7 +81,7 @@ fn main() {
             of_ours.push(ours);
         }
         let [theirs, ours] = [of_theirs, of_ours].map(median);
-        println!("{name:<52} {theirs:>12.1} {ours:>12.1} {:>7.1}x", theirs / ours);
+        println!("{name:<56} {theirs:>12.1} {ours:>12.1} {:>7.1}x", theirs / ours);
     }
 }
 
