@@ -15,7 +15,7 @@ pub(super) const POOL_SETTINGS: [&str; 2] = ["release_threshold", "max_size"];
 pub(super) const POLICIES: [&str; 3] = ["follow_event", "opportunistic", "internal"];
 
 /// The settings of the profile.
-pub(super) const PROFILE_SETTINGS: [&str; 12] = [
+pub(super) const PROFILE_SETTINGS: [&str; 13] = [
     "memory",
     "alignment",
     "growth",
@@ -26,6 +26,7 @@ pub(super) const PROFILE_SETTINGS: [&str; 12] = [
     "plain_free_syncs",
     "zero_size",
     "internal_on_max_size",
+    "late_access_check",
     "submit",
     "call",
 ];

@@ -116,11 +116,14 @@ impl Resources {
             },
             Call::Trim { pool, .. }
             | Call::Set { pool, .. }
-            | Call::Read(Reading::Pool(pool, _))
+            | Call::Read(Reading::Pool(pool, _) | Reading::Access(pool, _))
+            | Call::Grant { pool, .. }
             | Call::SetPool { pool, .. } => self.exists(Resource::Pool(*pool)),
             Call::Destroy(resource) => self.exists(*resource),
             // An expectation may look at what a destroyed pool still holds.
-            Call::Read(Reading::Device(..)) | Call::Peek(_) | Call::Create { .. } => Ok(()),
+            Call::Read(Reading::Device(..) | Reading::Peer(..)) | Call::Peek(_) | Call::Create { .. } => {
+                Ok(())
+            }
             Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }

@@ -67,6 +67,15 @@ pub enum Freed {
     Outside(DeviceId),
 }
 
+/// Whose memory a live allocation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// That of a pool.
+    Pool(PoolId),
+    /// That of a device, outside of pools.
+    Outside(DeviceId),
+}
+
 /// An allocator.
 ///
 /// `clone_from` of the `cuda` model does not touch the heap once the target has been as large as the source.
@@ -95,8 +104,9 @@ pub trait Allocator: Clone {
     /// [`Failure::InvalidValue`] when the allocation is not live.
     fn plain_free(&mut self, alloc: AllocId) -> Result<Freed, Failure>;
 
-    /// The device of a live allocation outside of pools.
-    fn outside(&self, alloc: AllocId) -> Option<DeviceId> {
+    /// Whose memory a live allocation is. `None`: it is not live, or this model does not tell; then nobody asks who may touch
+    /// it.
+    fn origin(&self, alloc: AllocId) -> Option<Origin> {
         let _ = alloc;
         None
     }

@@ -6,7 +6,7 @@
 use crate::base::{BufferId, ExpectId, IndexVec, Nanos, StmtId};
 use crate::scenario::{Demand, Moment, Outcome, Program, When};
 use crate::trace::{
-    Deadlock, Detail, Ended, Event, Failure, Kind, Operands, Placement, Policy, Readiness, Sink,
+    Deadlock, Detail, Ended, Event, Failure, Kind, Operands, Placement, Policy, Reach, Readiness, Sink,
 };
 use std::collections::BTreeMap;
 
@@ -63,6 +63,8 @@ pub enum Mismatch {
     Waits,
     /// Whether the timing decides how the subject is served.
     Timing(bool),
+    /// What the device may do.
+    Reach(Reach),
     /// The call ended so.
     Ended(Ended),
     /// Whether the stream may use the buffer.
@@ -338,6 +340,11 @@ pub fn mismatch(demand: Demand, operands: &Operands) -> Option<Mismatch> {
             let values = Mismatch::Values { left: *left, right: *right };
             (!comparison.holds(*left, *right)).then_some(values)
         }
+        (Demand::Reaches { not, reach }, Operands::Values { left, .. }) => {
+            let found = Reach::of_flag(*left).unwrap_or(Reach::None);
+            let is_so = reach.map_or(found != Reach::None, |reach| found == reach);
+            (is_so == not).then_some(Mismatch::Reach(found))
+        }
         (Demand::ServedBy(policy), Operands::Placements { subject, .. }) => match subject {
             None => Some(Mismatch::Absent { subject: true }),
             Some(subject) => (subject.policy != Some(policy)).then_some(Mismatch::ServedBy(subject.policy)),
@@ -394,6 +401,7 @@ fn relation(demand: Demand, subject: &Placement, object: &Placement) -> Option<M
         Demand::Compare { .. }
         | Demand::Moments { .. }
         | Demand::ServedBy(_)
+        | Demand::Reaches { .. }
         | Demand::ReadyOn { .. }
         | Demand::DependsOnTiming { .. }
         | Demand::Fails { .. } => None,

@@ -29,6 +29,8 @@ pub struct Profile {
     pub zero_size: ZeroSize,
     /// Whether the allocator inserts waits also where only the maximum size of a pool forbids it to grow.
     pub internal_on_max_size: bool,
+    /// Whether a pool that holds nothing can be made accessible to a device that is no peer.
+    pub late_access_check: bool,
     /// What a call costs the host that submits an operation.
     pub submit: Nanos,
     /// What each other call costs the host.
@@ -99,6 +101,7 @@ impl Profile {
             plain_free_syncs: rules.plain_free_syncs,
             zero_size: rules.zero_size,
             internal_on_max_size: rules.internal_on_max_size,
+            late_access_check: rules.late_access_check,
             submit: value("host.submit", &host.submit)?,
             call: value("host.call", &host.call)?,
         };
@@ -107,7 +110,7 @@ impl Profile {
     }
 
     /// The names of its settings, as a text has them.
-    pub const SETTINGS: [&str; 12] = [
+    pub const SETTINGS: [&str; 13] = [
         "memory",
         "alignment",
         "growth",
@@ -118,6 +121,7 @@ impl Profile {
         "plain_free_syncs",
         "zero_size",
         "internal_on_max_size",
+        "late_access_check",
         "submit",
         "call",
     ];
@@ -183,6 +187,7 @@ struct Rules {
     plain_free_syncs: bool,
     zero_size: ZeroSize,
     internal_on_max_size: bool,
+    late_access_check: bool,
 }
 
 #[derive(Deserialize)]

@@ -5,7 +5,7 @@ use crate::base::{
     BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExpectId, HostId, KernelId, PoolId, SignalId,
     SnapshotId, StmtId, StreamId,
 };
-use crate::trace::{Access, Attribute, Law, Reading, Resource, Takes};
+use crate::trace::{Access, Attribute, Law, Reach, Reading, Resource, Takes};
 
 /// A call whose operands may still have to be computed.
 #[derive(Clone, Debug)]
@@ -127,6 +127,15 @@ pub enum Action {
         device: crate::base::DeviceId,
         /// The pool.
         pool: PoolId,
+    },
+    /// `grant p to gpu1 read`, `revoke p from gpu1`
+    Grant {
+        /// The pool.
+        pool: PoolId,
+        /// The device.
+        device: DeviceId,
+        /// What it may do from now on.
+        reach: Reach,
     },
     /// `create stream s reusing old`
     Create {

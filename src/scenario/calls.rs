@@ -37,6 +37,8 @@ impl Checker<'_> {
             CallKind::Set { attribute, value } => self.set(attribute, value),
             CallKind::Reset(attribute) => self.reset(attribute),
             CallKind::SetPool { device, pool } => self.set_pool(device, pool),
+            CallKind::Grant(grant) => self.grant(grant),
+            CallKind::Revoke { pool, device } => self.revoke(pool, device),
             CallKind::Create(create) => self.create(create),
             CallKind::Destroy(path) => self.destroy(path),
             CallKind::Signal(name) => self.give(name).map(Action::Signal),
@@ -342,6 +344,9 @@ impl Checker<'_> {
             ast::Expect::Moments { subject, comparator, object } => {
                 self.moments(stmt, subject, comparator, object);
             }
+            ast::Expect::Relate { subject, relation: Relation::Reaches { object, access }, not } => {
+                self.reaches(stmt, subject, object, *access, *not);
+            }
             ast::Expect::Relate { subject, relation, not } => self.relate(stmt, subject, relation, *not),
             ast::Expect::Fails { call, not, error } => self.fails(stmt, call, *not, error.as_ref()),
         }
@@ -383,6 +388,7 @@ impl Checker<'_> {
             Relation::ReadyOn(stream) => return self.ready_on(stmt, subject, stream, not),
             Relation::DependsOnTiming => (subject.clone(), Some(Demand::DependsOnTiming { not })),
             Relation::Via(word) => (subject.clone(), self.class(word, false).map(Demand::ServedBy)),
+            Relation::Reaches { .. } => return,
         };
         let (Some(subject), Some(object), Some(demand)) = (subject, object, demand) else { return };
         let expect = self.expects.push(Expect { stmt, demand });

@@ -90,6 +90,8 @@ pub(super) struct Checker<'t> {
     pub(super) setup: Setup,
     pub(super) names: Names,
     pub(super) default_pools: IndexVec<DeviceId, PoolId>,
+    /// The devices that are said to be peers of each other.
+    pub(super) peers: Vec<(DeviceId, ast::Name)>,
     /// Those that are used.
     pub(super) default_streams: BTreeMap<(DeviceId, &'static str, HostId), StreamId>,
     pub(super) kernels: Vec<Kernel>,
@@ -151,6 +153,7 @@ impl<'t> Checker<'t> {
             setup,
             names: Names { hosts: index_vec!["main".to_owned()], ..Names::default() },
             default_pools: IndexVec::new(),
+            peers: Vec::new(),
             default_streams: BTreeMap::new(),
             kernels: Vec::new(),
             buffers: Vec::new(),
@@ -284,6 +287,7 @@ impl<'t> Checker<'t> {
     }
 
     fn finish(mut self) -> (Option<Program>, Vec<Diagnostic>) {
+        self.peers();
         self.unawaited_signals();
         self.values_of_threads();
         let bases = self.place_buffers();

@@ -2,15 +2,16 @@
 //!
 //! The engine and the hardware backend walk programs with it. It must not know how a call is carried out.
 
+mod existence;
+mod expected;
+
 use super::broken::Broken;
 use super::handles::{Creation, Handles};
 use super::held::{By, Held, copied};
 use super::outcomes::Outcomes;
-use super::{
-    Action, Called, Chosen, Formula, Handle, Instruction, Operator, Place, Program, Register, SyncTarget,
-};
+use super::{Action, Chosen, Formula, Instruction, Operator, Place, Program, Register, SyncTarget};
 use crate::base::{BufferId, Bytes, HostId, Idx, IndexVec, Nanos, StmtId, reuse_on_clone};
-use crate::trace::{Access, Call, Failure, Operands, Placement, Reply, Resource, Target, Use};
+use crate::trace::{Access, Call, Failure, Placement, Reply, Target, Use};
 use smallvec::SmallVec;
 
 /// What comes next.
@@ -326,7 +327,9 @@ impl Thread {
             }
             Action::Read { reading, register } => self.reads(*register, Call::Read(*reading)),
             Action::Peek { reading, register } => self.reads(*register, Call::Peek(*reading)),
-            Action::SetPool { .. } | Action::Create { .. } | Action::Destroy(_) => self.existence(action)?,
+            Action::SetPool { .. } | Action::Grant { .. } | Action::Create { .. } | Action::Destroy(_) => {
+                self.existence(action)?
+            }
             Action::HostFunction { stream, uses, takes, gives } => {
                 let uses = self.uses(uses, By::Host, buffers)?;
                 Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives, uses }
@@ -344,36 +347,6 @@ impl Thread {
             | Action::ExpectReady { .. }
             | Action::ExpectEnded { .. } => self.expectation(action, buffers, outcomes)?,
             Action::Snapshot(snapshot) => Call::Snapshot(*snapshot),
-        })
-    }
-
-    /// An expectation, with what it is about.
-    fn expectation(&self, action: &Action, buffers: &[Bound], outcomes: &Outcomes) -> Result<Call, Broken> {
-        Ok(match action {
-            Action::Compare { expect, left, right } => {
-                let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
-                Call::Expect { expect: *expect, operands: Operands::Values { left, right } }
-            }
-            Action::Relate { expect, subject, object } => {
-                Call::Expect { expect: *expect, operands: self.placements(subject, object, buffers)? }
-            }
-            Action::ExpectReady { expect, subject, on } => match self.placement(subject, buffers)? {
-                Some(placement) => {
-                    Call::ExpectReady { expect: *expect, alloc: placement.alloc, on: self.chosen(on)? }
-                }
-                None => Call::Expect {
-                    expect: *expect,
-                    operands: Operands::Placements { subject: None, object: None },
-                },
-            },
-            Action::ExpectEnded { expect, call } => {
-                let (stmt, ended) = match call {
-                    Called::Statement(stmt) => outcomes.of_statement(*stmt),
-                    Called::Allocation(buffer) => outcomes.of_allocation(self.chosen(buffer)?),
-                };
-                Call::Expect { expect: *expect, operands: Operands::Ended { stmt, ended } }
-            }
-            _ => unreachable!("only such actions come here"),
         })
     }
 
@@ -421,51 +394,8 @@ impl Thread {
         view.map(drop)
     }
 
-    /// A call about what exists.
-    fn existence(&mut self, action: &Action) -> Result<Call, Broken> {
-        Ok(match action {
-            Action::SetPool { device, pool } => Call::SetPool { device: *device, pool: *pool },
-            Action::Create { nth, name, first, reusing } => {
-                let reusing = reusing.as_ref().map(|old| self.resource(old)).transpose()?;
-                self.expects = Expects::Created(Creation { nth: *nth, name: *name, first: *first, reusing });
-                Call::Create { resource: *first, reusing }
-            }
-            Action::Destroy(handle) => Call::Destroy(self.resource(handle)?),
-            _ => unreachable!("only such actions come here"),
-        })
-    }
-
-    fn resource(&self, handle: &Handle) -> Result<Resource, Broken> {
-        Ok(match handle {
-            Handle::Stream(stream) => Resource::Stream(self.chosen(stream)?),
-            Handle::Event(event) => Resource::Event(self.chosen(event)?),
-            Handle::Pool(pool) => Resource::Pool(*pool),
-        })
-    }
-
     fn target(&self, target: &SyncTarget) -> Result<Target, Broken> {
         target.resolve(|stream| self.chosen(stream), |event| self.chosen(event))
-    }
-
-    fn placements(
-        &self,
-        subject: &Chosen<BufferId>,
-        object: &Chosen<BufferId>,
-        buffers: &[Bound],
-    ) -> Result<Operands, Broken> {
-        let [subject, object] = [subject, object].map(|buffer| self.placement(buffer, buffers));
-        Ok(Operands::Placements { subject: subject?, object: object? })
-    }
-
-    fn placement(
-        &self,
-        buffer: &Chosen<BufferId>,
-        buffers: &[Bound],
-    ) -> Result<Option<Box<Placement>>, Broken> {
-        Ok(match &buffers[self.chosen(buffer)?.index()] {
-            Bound::Held(held) => held.placement.clone().map(Box::new),
-            Bound::Absent | Bound::Never => None,
-        })
     }
 
     /// The first address of an allocation. Like the pointer in a program it stays what it is after the free.

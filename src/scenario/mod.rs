@@ -24,6 +24,7 @@ mod outcomes;
 mod places;
 mod profile;
 mod program;
+mod reach;
 #[cfg(test)]
 mod tests;
 mod threads;

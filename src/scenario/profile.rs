@@ -54,6 +54,7 @@ impl Checker<'_> {
             "unused_first" => set(&mut profile.unused_first, self.switch(setting)),
             "plain_free_syncs" => set(&mut profile.plain_free_syncs, self.switch(setting)),
             "internal_on_max_size" => set(&mut profile.internal_on_max_size, self.switch(setting)),
+            "late_access_check" => set(&mut profile.late_access_check, self.switch(setting)),
             "zero_size" => set(&mut profile.zero_size, self.choice(setting, &ZERO_SIZE)),
             _ => set(&mut profile.remap, self.choice(setting, &REMAP)),
         }
@@ -127,6 +128,7 @@ pub(super) fn rules(profile: &Profile) -> Rules {
         plain_free_syncs: profile.plain_free_syncs,
         zero_size_succeeds: profile.zero_size == ZeroSize::Success,
         internal_on_max_size: profile.internal_on_max_size,
+        late_access_check: profile.late_access_check,
     }
 }
 

@@ -342,6 +342,10 @@ impl Display for CallKind {
             CallKind::Set { attribute, value } => write!(f, "set {attribute} = {value}"),
             CallKind::Reset(attribute) => write!(f, "reset {attribute}"),
             CallKind::SetPool { device, pool } => write!(f, "set {device}.pool = {pool}"),
+            CallKind::Grant(Grant { pool, device, access }) => {
+                write!(f, "grant {pool} to {device}{}", After(" ", access))
+            }
+            CallKind::Revoke { pool, device } => write!(f, "revoke {pool} from {device}"),
             CallKind::Create(create) => write!(f, "create {create}"),
             CallKind::Destroy(resource) => write!(f, "destroy {resource}"),
             CallKind::Signal(signal) => write!(f, "signal {signal}"),
@@ -443,6 +447,7 @@ impl Display for Relation {
             Relation::ReadyOn(stream) => write!(f, "ready on {stream}"),
             Relation::DependsOnTiming => f.write_str("depends on timing"),
             Relation::Via(class) => write!(f, "via {class}"),
+            Relation::Reaches { object, access } => write!(f, "reaches {object}{}", After(" ", access)),
         }
     }
 }

@@ -252,6 +252,10 @@ impl Tree<'_> {
             Rule::set_pool => {
                 CallKind::SetPool { device: self.name(next(&mut parts)), pool: self.path(next(&mut parts)) }
             }
+            Rule::grant => CallKind::Grant(self.grant(parts)),
+            Rule::revoke => {
+                CallKind::Revoke { pool: self.path(next(&mut parts)), device: self.name(next(&mut parts)) }
+            }
             Rule::create => CallKind::Create(self.create(next(&mut parts))),
             Rule::destroy => CallKind::Destroy(self.path(next(&mut parts))),
             Rule::signal => CallKind::Signal(self.name(next(&mut parts))),
@@ -388,6 +392,10 @@ impl Tree<'_> {
             Rule::placed_at => Relation::At(self.path(first)),
             Rule::waits_for => Relation::WaitsForFree(self.path(first)),
             Rule::ready_on => Relation::ReadyOn(self.path(first)),
+            Rule::reaches => Relation::Reaches {
+                object: self.path(first),
+                access: rest.next().map(|word| access(word.as_str())),
+            },
             _ => Relation::Via(self.name(first)),
         };
         // `via nothing` begins with "not" too, but only a relation with an object can be negated.

@@ -1,6 +1,6 @@
 //! The calls of a host thread, and their answers.
 
-use super::{AllocId, Decision, Operands, Reading, Ticket, Use};
+use super::{AllocId, Decision, Operands, Reach, Reading, Ticket, Use};
 use crate::base::{
     BarrierId, Bytes, CollectiveId, DeviceId, EventId, ExpectId, HostId, KernelId, Nanos, PoolId, SignalId,
     SnapshotId, StreamId,
@@ -149,6 +149,15 @@ pub enum Call {
         device: DeviceId,
         /// Its new current pool.
         pool: PoolId,
+    },
+    /// `cudaMemPoolSetAccess`, for all memory of the pool, past and future.
+    Grant {
+        /// The pool.
+        pool: PoolId,
+        /// Who may touch its memory from now on,
+        device: DeviceId,
+        /// and how.
+        reach: Reach,
     },
     /// `cudaStreamCreate`, `cudaEventCreate`, `cudaMemPoolCreate`.
     Create {
@@ -412,12 +421,22 @@ pub enum Failure {
     NotReady,
     /// `cudaErrorInvalidResourceHandle`
     InvalidResourceHandle,
+    /// `cudaErrorInvalidDevice`
+    InvalidDevice,
+    /// `cudaErrorIllegalAddress`
+    IllegalAddress,
 }
 
 impl Failure {
     /// Every failure.
-    pub const ALL: [Failure; 4] =
-        [Failure::OutOfMemory, Failure::InvalidValue, Failure::NotReady, Failure::InvalidResourceHandle];
+    pub const ALL: [Failure; 6] = [
+        Failure::OutOfMemory,
+        Failure::InvalidValue,
+        Failure::NotReady,
+        Failure::InvalidResourceHandle,
+        Failure::InvalidDevice,
+        Failure::IllegalAddress,
+    ];
 
     /// The word of the language and of every report.
     pub const fn name(self) -> &'static str {
@@ -426,6 +445,8 @@ impl Failure {
             Failure::InvalidValue => "invalid_value",
             Failure::NotReady => "not_ready",
             Failure::InvalidResourceHandle => "invalid_resource_handle",
+            Failure::InvalidDevice => "invalid_device",
+            Failure::IllegalAddress => "illegal_address",
         }
     }
 }

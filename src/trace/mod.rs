@@ -9,6 +9,7 @@ mod device;
 mod event;
 mod memory;
 mod operands;
+mod reach;
 mod setup;
 mod sink;
 mod state;
@@ -20,6 +21,7 @@ pub use device::{DeviceFigure, DeviceState, Reading};
 pub use event::{Cause, Deadlock, Event, Kind, Waiter};
 pub use memory::{Access, Memory, Use};
 pub use operands::{Ended, Operands, Readiness};
+pub use reach::{DeviceSet, Reach};
 pub use setup::{
     Attributes, CollectiveSetup, DeviceSetup, HostCosts, Model, PoolSetup, Remap, Reuse, Rules, Setup,
     StreamKind, StreamSetup,

@@ -1,6 +1,6 @@
 //! The world before the first call: devices, pools, streams, and the numbers of the allocator that documents leave open.
 
-use super::{Law, Resource};
+use super::{DeviceSet, Law, Resource};
 use crate::base::{BarrierId, Bytes, CollectiveId, DeviceId, IndexVec, Nanos, PoolId, StreamId};
 
 /// Everything that exists before the first call, and what later calls create.
@@ -74,6 +74,8 @@ pub struct CollectiveSetup {
 pub struct DeviceSetup {
     /// Its physical memory, shared by all its pools.
     pub memory: Bytes,
+    /// The devices that can reach its memory, and whose memory it can reach (`cudaDeviceCanAccessPeer`).
+    pub peers: DeviceSet,
 }
 
 impl DeviceSetup {
@@ -166,6 +168,9 @@ pub struct Rules {
     pub zero_size_succeeds: bool,
     /// Whether the class `internal` serves too where the maximum size of the pool, and not the device, forbids a growth.
     pub internal_on_max_size: bool,
+    /// Whether a pool that holds nothing can be made accessible to a device that is no peer, so that only its next
+    /// allocation fails.
+    pub late_access_check: bool,
 }
 
 impl Default for Rules {
@@ -181,6 +186,7 @@ impl Default for Rules {
             plain_free_syncs: false,
             zero_size_succeeds: true,
             internal_on_max_size: true,
+            late_access_check: false,
         }
     }
 }

@@ -22,6 +22,7 @@ expect y waits for free y
 expect y via growth
 expect y not at x
 expect p.used == 0
+expect gpu0 not reaches p
 a: huge = alloc 1GiB from p
 a: k(huge)
 expect huge via growth

@@ -30,6 +30,7 @@ const LIFE: &str = "Create and destroy";
 const PARTS: &str = "Parts and views";
 const COPIES: &str = "Copies, and memory of the host";
 const OUTSIDE: &str = "Memory outside of pools";
+const ACCESS: &str = "Access of devices";
 const THREADS: &str = "Host threads";
 const EXPECTATIONS: &str = "Expectations";
 const VARIANTS: &str = "Variants";
@@ -218,6 +219,26 @@ Where the block allocates the missing buffer, the lines behind it go on with tha
     word("write", COPIES, "The host itself writes its own memory, or managed memory."),
     form("malloc", "NAME = malloc 4KiB", OUTSIDE, "Allocates outside of pools, cudaMalloc."),
     form("managed", "NAME = malloc 4KiB managed", OUTSIDE, "Allocates memory that host and devices reach."),
+    form(
+        "peers",
+        "device gpu0 { peers = [gpu1] }",
+        ACCESS,
+        "A setting of a device: the devices that can reach its memory, and whose memory it can reach.
+Whether they do is said for each pool, by `grant`.",
+    ),
+    word(
+        "grant",
+        ACCESS,
+        "Gives a device access to all memory of a pool, cudaMemPoolSetAccess; behind it, `read` is less.",
+    ),
+    word("revoke", ACCESS, "Takes the access of a device to the memory of a pool away."),
+    form(
+        "reaches",
+        "expect DEVICE reaches POOL",
+        ACCESS,
+        "Expects that a device has access to a pool, or could have it to the memory of another device.
+With `read` or `read_write` behind it, just this access; with `not`, that it has none.",
+    ),
     word("thread", THREADS, "Starts a host thread, which does what stands in the block."),
     word(
         "async",

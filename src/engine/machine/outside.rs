@@ -5,7 +5,7 @@ use super::{Caller, Machine};
 use crate::base::{Bytes, DeviceId, HostId, Nanos, StreamId};
 use crate::engine::threads::{Awaited, Blocked};
 use crate::engine::{Chooser, Progress};
-use crate::model::{Allocator, Freed};
+use crate::model::{Allocator, Freed, Origin};
 use crate::order::{Effect, Runs};
 use crate::trace::{AllocId, Detail, Failure, Kind, Reading, Reply, Sink, Target};
 use std::task::Poll;
@@ -39,7 +39,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         match self.threads.hosts[host].blocked {
             _ if !self.plain_free_syncs => None,
             Some(Blocked { awaited: Awaited::Work { target, .. }, .. }) => Some(target),
-            _ => self.model.outside(alloc).map(Target::Device),
+            _ => match self.model.origin(alloc) {
+                Some(Origin::Outside(device)) => Some(Target::Device(device)),
+                Some(Origin::Pool(_)) | None => None,
+            },
         }
     }
 
@@ -105,6 +108,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     pub(super) fn read(&mut self, caller: Caller, reading: Reading) -> u64 {
         match reading {
             Reading::Pool(pool, figure) => self.model.state(pool).figure(figure),
+            Reading::Access(pool, device) => self.grants.reach(pool, device).flag(),
+            Reading::Peer(device, of) => self.grants.peer(device, of).flag(),
             Reading::Device(device, figure) => {
                 self.look(caller.host);
                 self.model.device(device, &self.threads.hosts[caller.host].visible).figure(figure)

@@ -14,7 +14,7 @@ mod runs;
 mod shelf;
 mod tiles;
 
-use super::{Allocator, Denied, Freed, Known, Request};
+use super::{Allocator, Denied, Freed, Known, Origin, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
 use crate::trace::{
     Account, AllocId, Attribute, Block, BlockState, Cut, Decision, DeviceSetup, DeviceState, Failure, Policy,
@@ -293,12 +293,13 @@ impl Allocator for Cuda {
         }
     }
 
-    fn outside(&self, alloc: AllocId) -> Option<DeviceId> {
-        let live = self.live.get(alloc.slot as usize).filter(|live| live.serial == alloc.serial);
-        match live?.owner {
-            Owner::Outside(plain) => Some(plain.device),
-            Owner::Pool(..) => None,
-        }
+    fn origin(&self, alloc: AllocId) -> Option<Origin> {
+        let live = self.live.get(alloc.slot as usize)?;
+        let is_live = live.serial == alloc.serial && alloc != AllocId::NULL;
+        is_live.then_some(match live.owner {
+            Owner::Pool(pool, ..) => Origin::Pool(pool),
+            Owner::Outside(plain) => Origin::Outside(plain.device),
+        })
     }
 
     fn awaits_completion(&self) -> bool {

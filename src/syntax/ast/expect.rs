@@ -1,6 +1,6 @@
 //! What an `expect` line says.
 
-use super::{Expression, Name, Path};
+use super::{Access, Expression, Name, Path};
 
 /// An expectation.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,4 +81,11 @@ pub enum Relation {
     DependsOnTiming,
     /// `via P`
     Via(Name),
+    /// `reaches p read`, of a device
+    Reaches {
+        /// The pool, or the other device.
+        object: Path,
+        /// How, if that is written.
+        access: Option<Access>,
+    },
 }
