@@ -26,6 +26,7 @@ each. NAME is
   POOL.follow_event, .opportunistic, .internal   `on` or `off`
   gpu0.default_pool.release_threshold            and its three policies
   gpu0.memory                                    a size
+  gpu0.driver, gpu0.memory_pools                 `11.2`; `on` or `off`
   profile.remap, profile.unused_first, ..        `millpond explain profile`
   NAME                                           the value of a `let NAME`
   profile                                        `default`, or a --profile

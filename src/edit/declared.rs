@@ -11,12 +11,16 @@ pub(super) const WRONG_KIND: Code = Code("wrong_kind");
 
 /// The settings of a pool that take a value.
 pub(super) const POOL_SETTINGS: [&str; 2] = ["release_threshold", "max_size"];
+/// The settings of a device that take one value.
+pub(super) const DEVICE_SETTINGS: [&str; 3] = ["memory", "driver", "memory_pools"];
 /// The policies of a pool, each on or off.
 pub(super) const POLICIES: [&str; 3] = ["follow_event", "opportunistic", "internal"];
 
 /// The settings of the profile.
-pub(super) const PROFILE_SETTINGS: [&str; 13] = [
+pub(super) const PROFILE_SETTINGS: [&str; 15] = [
     "memory",
+    "driver",
+    "memory_pools",
     "alignment",
     "growth",
     "granule",
@@ -135,7 +139,7 @@ impl<'f> Declared<'f> {
             [owner, setting] => match (self.pool(owner), self.device(owner)) {
                 (Some((item, pool)), _) => Ok(Settable::Pool(item, pool, setting)),
                 (None, Some((item, device))) => {
-                    known(setting, &["memory"], "a device", to)?;
+                    known(setting, &DEVICE_SETTINGS, "a device", to)?;
                     Ok(Settable::Device(item, device, setting))
                 }
                 (None, None) if *owner == "profile" => {
@@ -143,7 +147,7 @@ impl<'f> Declared<'f> {
                     Ok(Settable::Profile(self.profile, setting))
                 }
                 (None, None) if *owner == "gpu0" && !self.has_devices() => {
-                    known(setting, &["memory"], "a device", to)?;
+                    known(setting, &DEVICE_SETTINGS, "a device", to)?;
                     Ok(Settable::OnlyDevice(setting))
                 }
                 (None, None) => Err(self.no_owner(owner, to).into()),

@@ -125,6 +125,9 @@ impl<'f> Variants<'f> {
         let profile = made.profile_at.filter(|_| !items.iter().any(has_profile));
         let mut all: Vec<Item> = Vec::new();
         all.extend(profile.map(|at| line(at, Statement::Profile(Settings::Inline(made.profile)))));
+        all.extend(made.only_device.map(|(at, name, settings)| {
+            line(at, Statement::Device(Device { name, settings: Settings::Inline(settings) }))
+        }));
         all.extend(made.first);
         let states_model = |item: &Item| matches!(item.content, Content::Statement(Statement::Model(_)));
         all.extend(made.model.filter(|_| !items.iter().any(states_model)));
@@ -177,7 +180,9 @@ fn label(item: &Item) -> Option<&Name> {
 struct Made<'f> {
     values: BTreeMap<u32, Expression>,
     pools: BTreeMap<u32, Vec<PoolChange>>,
-    devices: BTreeMap<u32, Setting>,
+    devices: BTreeMap<u32, Vec<Setting>>,
+    /// Those of the device that is there without a line, with its name and the place of the first of them.
+    only_device: Option<(&'f Item, Name, Vec<Setting>)>,
     /// The settings of the profile, with the place of the first of them.
     profile: Vec<Setting>,
     profile_at: Option<&'f Item>,
@@ -232,7 +237,7 @@ impl Made<'_> {
                 self.profile.iter().for_each(|setting| replace(settings, setting));
             }
             Statement::Device(device) => {
-                if let Some(setting) = self.devices.get(&device.name.span.start) {
+                for setting in self.devices.get(&device.name.span.start).into_iter().flatten() {
                     replace(&mut device.settings, setting);
                 }
             }
@@ -319,7 +324,7 @@ impl<'f> Changes<'_, 'f> {
             }
             Settable::Device(_, device, setting) => {
                 let setting = one_setting(setting, expression(value)?, &target);
-                self.made.devices.insert(device.name.span.start, setting);
+                self.made.devices.entry(device.name.span.start).or_default().push(setting);
             }
             Settable::Profile(_, setting) => {
                 self.made.profile.push(one_setting(setting, expression(value)?, &target));
@@ -327,9 +332,9 @@ impl<'f> Changes<'_, 'f> {
             }
             Settable::OnlyDevice(setting) => {
                 let setting = one_setting(setting, expression(value)?, &target);
-                let settings = Settings::Inline(vec![setting]);
-                let device = Statement::Device(Device { name: first.name.clone(), settings });
-                self.made.first.insert(0, line(item, device));
+                let name = first.name.clone();
+                let only = self.made.only_device.get_or_insert_with(|| (item, name, Vec::new()));
+                only.2.push(setting);
             }
             Settable::DefaultPool(device) => {
                 let kind = CallKind::Set { attribute: path.clone(), value: expression(value)?.clone() };

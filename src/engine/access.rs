@@ -93,6 +93,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     /// Fails a call that names what does not exist, or touches what it may not.
     pub(super) fn check(&mut self, caller: Caller, call: &Call) -> Result<(), Failure> {
+        self.supports(call)?;
         self.resources.check(call)?;
         let Some((failure, out_of_reach)) = self.out_of_reach(call) else { return Ok(()) };
         if let Some((pool, device)) = out_of_reach {

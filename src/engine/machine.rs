@@ -15,8 +15,8 @@ use crate::base::{
 use crate::model::{Allocator, Denied, Known, Request};
 use crate::order::{Effect, Operation, Order, Runs};
 use crate::trace::{
-    Call, Cause, Decision, Detail, Event, Failure, HostCosts, Kind, PoolState, Reply, Setup, Sink,
-    StreamKind, StreamSetup, Takes, Target, Ticket, join,
+    Call, Cause, Decision, Detail, DeviceSetup, Event, Failure, HostCosts, Kind, PoolState, Reply, Setup,
+    Sink, StreamKind, StreamSetup, Takes, Target, Ticket, join,
 };
 use std::task::Poll;
 use transfer::Returns;
@@ -38,6 +38,8 @@ pub struct Machine<A, P, C, S> {
     pub(super) collectives: Collectives,
     pub(super) resources: Resources,
     pub(super) grants: Grants,
+    pub(super) devices: IndexVec<DeviceId, DeviceSetup>,
+    pub(super) without_pools: Vec<DeviceId>,
     scratch: Scratch,
 }
 
@@ -55,7 +57,8 @@ struct Scratch {
 reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, plain_free_syncs,
-    threads, collectives, resources, grants, scratch,
+    threads, collectives, resources, grants, devices,
+    without_pools, scratch,
 });
 
 /// Whose call it is, and of which statement.
@@ -83,6 +86,13 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             collectives: Collectives::new(setup),
             resources: Resources::new(setup),
             grants: Grants::new(setup),
+            devices: setup.devices.clone(),
+            without_pools: setup
+                .devices
+                .iter_enumerated()
+                .filter(|(_, device)| !device.has_pools())
+                .map(|(id, _)| id)
+                .collect(),
             scratch: Scratch::default(),
         }
     }

@@ -72,6 +72,11 @@ impl Resources {
         resources
     }
 
+    /// The device of a pool.
+    pub(super) fn home(&self, pool: PoolId) -> Option<DeviceId> {
+        Some(self.homes[pool])
+    }
+
     fn existence(&mut self, resource: Resource) -> &mut Existence {
         match resource {
             Resource::Stream(stream) => &mut self.streams[stream.index()],

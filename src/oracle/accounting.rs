@@ -288,15 +288,13 @@ impl Sink for Accounting {
 mod tests {
     use super::*;
     use crate::base::{DeviceId, HostId, Nanos, StmtId, StreamId, index_vec};
-    use crate::trace::{
-        Attributes, DeviceSet, DeviceSetup, DeviceState, HostCosts, Ledger, PoolSetup, Rules,
-    };
+    use crate::trace::{Attributes, DeviceSetup, DeviceState, HostCosts, Ledger, PoolSetup, Rules};
 
     fn setup() -> Setup {
         let pool = PoolSetup { device: DeviceId::new(0), attributes: Attributes::default(), max_size: None };
         Setup {
             model: Model::Cuda,
-            devices: index_vec![DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }],
+            devices: index_vec![DeviceSetup::new(Bytes::gib(1))],
             pools: index_vec![pool],
             streams: index_vec![],
             events: 0,

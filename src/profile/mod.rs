@@ -11,6 +11,10 @@ use std::fmt;
 pub struct Profile {
     /// The physical memory of a device that does not say its own.
     pub memory: Bytes,
+    /// The version of the driver of a device that does not say its own, as CUDA counts it: 11020 is 11.2.
+    pub driver: u32,
+    /// Whether a device that does not say so itself has memory pools.
+    pub memory_pools: bool,
     /// Allocations are rounded up to this, and start at a multiple of it.
     pub alignment: Bytes,
     /// Pools grow in chunks of this size.
@@ -89,9 +93,12 @@ impl Profile {
     /// What is wrong with the text, with the line where it is known.
     pub fn read(text: &str) -> Result<Self, ProfileError> {
         let document: Document = ron::from_str(text).map_err(|error| ProfileError(error.to_string()))?;
-        let Document { memory, rules, host } = document;
+        let Document { memory, driver, memory_pools, rules, host } = document;
         let profile = Self {
             memory: size("memory", &memory)?,
+            driver: Self::version(&driver)
+                .ok_or_else(|| ProfileError(format!("driver: `{driver}` is no version such as `11.2`")))?,
+            memory_pools,
             alignment: size("rules.alignment", &rules.alignment)?,
             growth: size("rules.growth", &rules.growth)?,
             granule: size("rules.granule", &rules.granule)?,
@@ -110,8 +117,10 @@ impl Profile {
     }
 
     /// The names of its settings, as a text has them.
-    pub const SETTINGS: [&str; 13] = [
+    pub const SETTINGS: [&str; 15] = [
         "memory",
+        "driver",
+        "memory_pools",
         "alignment",
         "growth",
         "granule",
@@ -125,6 +134,15 @@ impl Profile {
         "submit",
         "call",
     ];
+
+    /// A version as CUDA counts it: `11.2` is 11020. `None`: it is none.
+    pub fn version(text: &str) -> Option<u32> {
+        let (major, minor) = text.split_once('.')?;
+        let number =
+            |text: &str| text.parse::<u32>().ok().filter(|_| text.bytes().all(|c| c.is_ascii_digit()));
+        let (major, minor) = (number(major)?, number(minor)?);
+        (major < 1_000 && minor < 100).then_some(major * 1_000 + minor * 10)
+    }
 
     /// Whether the numbers go together.
     ///
@@ -171,6 +189,8 @@ fn size(field: &str, text: &str) -> Result<Bytes, ProfileError> {
 #[serde(deny_unknown_fields)]
 struct Document {
     memory: String,
+    driver: String,
+    memory_pools: bool,
     rules: Rules,
     host: Host,
 }

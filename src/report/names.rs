@@ -235,13 +235,13 @@ impl<'p> Book<'p> {
 mod tests {
     use super::*;
     use crate::base::{Bytes, index_vec};
-    use crate::trace::{DeviceSet, DeviceSetup, HostCosts, Model, Rules, Setup};
+    use crate::trace::{DeviceSetup, HostCosts, Model, Rules, Setup};
 
     fn nothing() -> Program {
         let rules = Rules::default();
         let setup = Setup {
             model: Model::Cuda,
-            devices: index_vec![DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }],
+            devices: index_vec![DeviceSetup::new(Bytes::gib(1))],
             pools: index_vec![],
             streams: index_vec![],
             events: 0,

@@ -139,6 +139,10 @@ impl Checker<'_> {
                     Some(pool) => self.pool(pool).map(Some),
                     None => Some(None),
                 };
+                if let Some((pool, stream)) = pool.zip(stream.as_ref()) {
+                    let from = pool.ok_or(self.setup.streams[stream.base].device);
+                    self.drivers.allocates(from, self.statements[stmt].span);
+                }
                 Some(Action::Alloc { stream: stream?, pool: pool?, size: size?, buffer: buffer? })
             }
             Operation::Free(buffer) => {
@@ -295,6 +299,9 @@ impl Checker<'_> {
         let (pool, attribute) = self.attribute(path)?;
         let is_switch = Figure::Attribute(attribute).is_switch();
         let value = self.runtime_value(value, if is_switch { Unit::Switch } else { Unit::Bytes })?;
+        if attribute == Attribute::Opportunistic && value == Formula::Constant(0) {
+            self.drivers.switches_off(pool);
+        }
         Some(Action::Set { pool, attribute, value })
     }
 

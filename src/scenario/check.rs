@@ -3,10 +3,12 @@
 //! A part that finds a mistake tells it and answers `None`; whoever gets a `None` adds nothing to it.
 
 use super::blocks::{Around, Block};
+use super::drivers::Drivers;
 use super::life::Resources;
 use super::moments::Launches;
 use super::names::{Binding, Kind, Meaning, Missing, NameTable, declaration};
 use super::places::{HostName, advice};
+use super::profile::Stated;
 use super::threads::Within;
 use super::{
     Chosen, Expect, HostBuffer, Instruction, Names, Outcome, Program, Register, SnapshotLine, Statement,
@@ -80,8 +82,9 @@ pub(super) struct Checker<'t> {
     pub(super) profile: Profile,
     /// Where it says that.
     pub(super) profile_line: Option<Span>,
-    /// The devices that have the memory of the profile.
-    pub(super) usual_devices: Vec<DeviceId>,
+    pub(super) drivers: Drivers,
+    /// Of each device, what its line says.
+    pub(super) stated: Vec<Stated>,
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) table: NameTable,
     pub(super) title: Option<ast::Name>,
@@ -145,7 +148,8 @@ impl<'t> Checker<'t> {
             lines: LineIndex::new(text),
             profile: profile.clone(),
             profile_line: None,
-            usual_devices: Vec::new(),
+            stated: Vec::new(),
+            drivers: Drivers::default(),
             diagnostics: Vec::new(),
             table: NameTable::new(file, text),
             title: None,
@@ -289,6 +293,7 @@ impl<'t> Checker<'t> {
     fn finish(mut self) -> (Option<Program>, Vec<Diagnostic>) {
         self.peers();
         self.unawaited_signals();
+        self.old_drivers();
         self.values_of_threads();
         let bases = self.place_buffers();
         let mut conditional = Vec::new();

@@ -37,6 +37,7 @@ pub(super) const OUT_OF_REACH: Code = Code("out_of_reach");
 pub(super) const SIZE_MISMATCH: Code = Code("size_mismatch");
 pub(super) const OVERLAPPING_COPY: Code = Code("overlapping_copy");
 pub(super) const UNAWAITED_SIGNAL: Code = Code("unawaited_signal");
+pub(super) const OPPORTUNISTIC_ON_OLD_DRIVER: Code = Code("opportunistic_on_old_driver");
 pub(super) const UNKNOWN_MODEL: Code = Code("unknown_model");
 
 /// Every code of this part, with what it means.
@@ -86,4 +87,8 @@ pub const TABLE: &[(Code, &str)] = &[
     (SIZE_MISMATCH, "The two sides of a copy have different sizes."),
     (OVERLAPPING_COPY, "A copy writes bytes that it reads."),
     (UNAWAITED_SIGNAL, "A signal is given, and nothing waits for it (a warning)."),
+    (
+        OPPORTUNISTIC_ON_OLD_DRIVER,
+        "A pool reuses opportunistically on a driver before 11.5, where that is defective (a warning).",
+    ),
 ];

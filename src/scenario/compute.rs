@@ -86,6 +86,12 @@ impl Checker<'_> {
                 Literal::Size(size) => Value::constant(size.0.into(), Unit::Bytes),
                 Literal::Duration(duration) => Value::constant(duration.0.into(), Unit::Nanos),
             },
+            ExpressionKind::Version(text) => {
+                let message = format!("`{text}` is the version of a driver, or lacks its unit");
+                let label = "expected a value such as `2MiB` or `10us`";
+                self.error(codes::WRONG_UNIT, message, expression.span, label);
+                return None;
+            }
             ExpressionKind::Max => Value::constant(u64::MAX.into(), Unit::Bytes),
             ExpressionKind::Switch(on) => Value::constant((*on).into(), Unit::Switch),
             ExpressionKind::Parentheses(inner) => self.compute(inner, reads)?,

@@ -3,6 +3,7 @@
 use super::check::{Checker, Kernel, NAMES_MAX};
 use super::life::POOLS_MAX;
 use super::names::{Binding, Kind, Meaning, Row};
+use super::profile::Stated;
 use super::threads::Within;
 use super::value::Value;
 use super::{Chosen, Instruction, Outcome, Unit, codes};
@@ -26,7 +27,7 @@ impl Checker<'_> {
     /// Without a line about a device, there is one.
     pub(super) fn default_device(&mut self) {
         if !self.table.has_devices {
-            let device = self.new_device("gpu0", None);
+            let device = self.new_device("gpu0", Stated::default());
             let meaning = Some(Meaning::Device(device));
             self.table.bind("gpu0", Binding { kind: Kind::Device, meaning, span: None });
         }
@@ -68,14 +69,14 @@ impl Checker<'_> {
     }
 
     pub(super) fn declare_device(&mut self, device: &ast::Device) {
-        let (mut memory, mut peers) = (None, Vec::new());
-        for (setting, name) in self.settings(&device.settings, "device", &["memory", "peers"]) {
+        let (mut stated, mut peers) = (Stated::default(), Vec::new());
+        let known = ["memory", "peers", "driver", "memory_pools"];
+        for (setting, name) in self.settings(&device.settings, "device", &known) {
             if name == "peers" {
                 peers = self.peer_names(setting);
                 continue;
             }
-            let expression = self.setting_value(setting, "a size such as `80GiB`");
-            memory = expression.and_then(|value| self.memory_size(value));
+            self.device_setting(&mut stated, setting, name);
         }
         if self.table.get(&device.name.text).is_some() {
             self.bind(&device.name, Kind::Device, None);
@@ -85,17 +86,16 @@ impl Checker<'_> {
             let message = format!("`{}` brings the number of devices above {DEVICES_MAX}", device.name.text);
             self.error(codes::TOO_MANY_NAMES, message, device.name.span, "");
         }
-        let id = self.new_device(&device.name.text, memory);
+        let id = self.new_device(&device.name.text, stated);
         self.peers.extend(peers.into_iter().map(|peer| (id, peer)));
         self.bind(&device.name, Kind::Device, Some(Meaning::Device(id)));
     }
 
-    /// A device with so much memory, or as much as the profile says.
-    fn new_device(&mut self, name: &str, memory: Option<Bytes>) -> DeviceId {
-        let usual = self.profile.memory;
-        let setup = DeviceSetup { memory: memory.unwrap_or(usual), peers: DeviceSet::NONE };
+    fn new_device(&mut self, name: &str, stated: Stated) -> DeviceId {
+        let mut setup = DeviceSetup::new(self.profile.memory);
+        stated.complete(&mut setup, &self.profile);
         let device = self.setup.devices.push(setup);
-        self.usual_devices.extend(memory.is_none().then_some(device));
+        self.stated.push(stated);
         self.names.devices.push(name.to_owned());
         let pool = PoolSetup { device, attributes: Attributes::default(), max_size: None };
         self.default_pools.push(self.setup.pools.push(pool));

@@ -41,6 +41,7 @@ impl Checker<'_> {
     pub(super) fn set_pool(&mut self, device: &ast::Name, pool: &Path) -> Option<Action> {
         let (device, pool) = (self.resolve(device, &[Kind::Device]), self.pool(pool));
         let Meaning::Device(device) = device? else { return None };
+        self.drivers.sets_pool(device);
         Some(Action::SetPool { device, pool: pool? })
     }
 

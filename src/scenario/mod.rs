@@ -12,6 +12,7 @@ mod compute;
 mod cursor;
 mod declare;
 mod demand;
+mod drivers;
 mod extents;
 mod handles;
 mod held;

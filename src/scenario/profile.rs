@@ -7,7 +7,23 @@ use super::{Unit, codes};
 use crate::base::{Bytes, Diagnostic, Nanos, Span};
 use crate::profile::{self, Profile, ZeroSize};
 use crate::syntax::ast::{ExpressionKind, Name, Setting, SettingValue, Settings};
-use crate::trace::{HostCosts, Remap, Rules};
+use crate::trace::{DeviceSetup, HostCosts, Remap, Rules};
+
+/// What the line of a device says itself; the profile says the rest.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stated {
+    memory: Option<Bytes>,
+    driver: Option<u32>,
+    memory_pools: Option<bool>,
+}
+
+impl Stated {
+    pub(super) fn complete(&self, device: &mut DeviceSetup, profile: &Profile) {
+        device.memory = self.memory.unwrap_or(profile.memory);
+        device.driver = self.driver.unwrap_or(profile.driver);
+        device.memory_pools = self.memory_pools.unwrap_or(profile.memory_pools);
+    }
+}
 
 const REMAP: [(&str, profile::Remap); 3] =
     [("off", profile::Remap::Off), ("idle", profile::Remap::Idle), ("full", profile::Remap::Full)];
@@ -32,8 +48,8 @@ impl Checker<'_> {
         }
         self.setup.rules = rules(&profile);
         self.setup.host = costs(&profile);
-        for device in &self.usual_devices {
-            self.setup.devices[*device].memory = profile.memory;
+        for (device, stated) in self.setup.devices.iter_mut().zip(&self.stated) {
+            stated.complete(device, &profile);
         }
         self.profile = profile;
     }
@@ -45,6 +61,8 @@ impl Checker<'_> {
                 let value = self.setting_value(setting, "a size such as `80GiB`");
                 set(&mut profile.memory, value.and_then(|value| self.memory_size(value)));
             }
+            "driver" => set(&mut profile.driver, self.version_of(setting)),
+            "memory_pools" => set(&mut profile.memory_pools, self.switch(setting)),
             "alignment" => set(&mut profile.alignment, self.size_of(setting)),
             "growth" => set(&mut profile.growth, self.size_of(setting)),
             "granule" => set(&mut profile.granule, self.size_of(setting)),
@@ -57,6 +75,33 @@ impl Checker<'_> {
             "late_access_check" => set(&mut profile.late_access_check, self.switch(setting)),
             "zero_size" => set(&mut profile.zero_size, self.choice(setting, &ZERO_SIZE)),
             _ => set(&mut profile.remap, self.choice(setting, &REMAP)),
+        }
+    }
+
+    /// `11.2`, as CUDA counts it.
+    fn version_of(&mut self, setting: &Setting) -> Option<u32> {
+        let value = self.setting_value(setting, "a version such as `11.2`")?;
+        let version = match &value.kind {
+            ExpressionKind::Version(text) => Profile::version(text),
+            _ => None,
+        };
+        if version.is_none() {
+            let label = "expected a version such as `11.2`";
+            let message = format!("`{}` takes the version of a driver", setting.name.text);
+            self.error(codes::WRONG_UNIT, message, value.span, label);
+        }
+        version
+    }
+
+    /// What the line of a device says.
+    pub(super) fn device_setting(&mut self, stated: &mut Stated, setting: &Setting, name: &str) {
+        match name {
+            "driver" => stated.driver = self.version_of(setting),
+            "memory_pools" => stated.memory_pools = self.switch(setting),
+            _ => {
+                let value = self.setting_value(setting, "a size such as `80GiB`");
+                stated.memory = value.and_then(|value| self.memory_size(value));
+            }
         }
     }
 

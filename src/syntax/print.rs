@@ -475,6 +475,7 @@ impl Display for Expression {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.kind {
             ExpressionKind::Literal(text, _) => f.write_str(text),
+            ExpressionKind::Version(version) => f.write_str(version),
             ExpressionKind::Max => f.write_str("max"),
             ExpressionKind::Switch(on) => f.write_str(if *on { "on" } else { "off" }),
             ExpressionKind::Path(path) => path.fmt(f),

@@ -128,7 +128,12 @@ impl Tree<'_> {
                 span: self.span(&node),
                 words: parts(node).map(|word| self.name(word)).collect(),
             },
-            _ => SettingValue::Expression(self.expression(node)),
+            _ => SettingValue::Expression(match version(node.as_str()) {
+                Some(version) => {
+                    Expression { span: self.span(&node), kind: ExpressionKind::Version(version.to_owned()) }
+                }
+                None => self.expression(node),
+            }),
         }
     }
 
@@ -510,6 +515,14 @@ impl Tree<'_> {
         };
         self.diagnostics.push(diagnostic);
     }
+}
+
+/// `11.2`: only a setting has such a value.
+fn version(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    let (major, minor) = text.split_once('.')?;
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(major) && is_number(minor)).then_some(text)
 }
 
 fn stream_kind(node: &Node<'_>) -> StreamKind {

@@ -425,17 +425,20 @@ pub enum Failure {
     InvalidDevice,
     /// `cudaErrorIllegalAddress`
     IllegalAddress,
+    /// `cudaErrorNotSupported`
+    NotSupported,
 }
 
 impl Failure {
     /// Every failure.
-    pub const ALL: [Failure; 6] = [
+    pub const ALL: [Failure; 7] = [
         Failure::OutOfMemory,
         Failure::InvalidValue,
         Failure::NotReady,
         Failure::InvalidResourceHandle,
         Failure::InvalidDevice,
         Failure::IllegalAddress,
+        Failure::NotSupported,
     ];
 
     /// The word of the language and of every report.
@@ -447,6 +450,7 @@ impl Failure {
             Failure::InvalidResourceHandle => "invalid_resource_handle",
             Failure::InvalidDevice => "invalid_device",
             Failure::IllegalAddress => "illegal_address",
+            Failure::NotSupported => "not_supported",
         }
     }
 }

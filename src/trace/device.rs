@@ -22,35 +22,52 @@ impl DeviceState {
     pub fn free(self) -> Bytes {
         Bytes(self.memory.0.saturating_sub(self.pools.0).saturating_sub(self.outside.0))
     }
-
-    /// One figure, in bytes.
-    pub fn figure(self, figure: DeviceFigure) -> u64 {
-        match figure {
-            DeviceFigure::Free => self.free().0,
-            DeviceFigure::Memory => self.memory.0,
-        }
-    }
 }
 
-/// A figure of a device that a program can read (`cudaMemGetInfo`).
+/// A figure of a device that a program can read (`cudaMemGetInfo`, `cudaDeviceGetAttribute`, `cudaDriverGetVersion`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeviceFigure {
     /// The bytes that nobody holds.
     Free,
     /// All bytes.
     Memory,
+    /// The version of the driver: 11020 is 11.2.
+    Driver,
+    /// Whether it has memory pools.
+    MemoryPools,
+    /// Whether its pools can be shared by file descriptor (`cudaDevAttrMemoryPoolSupportedHandleTypes`).
+    PosixFd,
 }
 
 impl DeviceFigure {
     /// Every figure.
-    pub const ALL: [DeviceFigure; 2] = [DeviceFigure::Free, DeviceFigure::Memory];
+    pub const ALL: [DeviceFigure; 5] = [
+        DeviceFigure::Free,
+        DeviceFigure::Memory,
+        DeviceFigure::Driver,
+        DeviceFigure::MemoryPools,
+        DeviceFigure::PosixFd,
+    ];
 
     /// The word of the language and of every report.
     pub const fn name(self) -> &'static str {
         match self {
             DeviceFigure::Free => "free",
             DeviceFigure::Memory => "memory",
+            DeviceFigure::Driver => "driver",
+            DeviceFigure::MemoryPools => "memory_pools",
+            DeviceFigure::PosixFd => "posix_fd",
         }
+    }
+
+    /// Whether the figure is a number rather than bytes.
+    pub const fn is_count(self) -> bool {
+        matches!(self, DeviceFigure::Driver)
+    }
+
+    /// Whether the figure is a switch (0 or 1) rather than bytes.
+    pub const fn is_switch(self) -> bool {
+        matches!(self, DeviceFigure::MemoryPools | DeviceFigure::PosixFd)
     }
 }
 
@@ -82,7 +99,7 @@ impl Reading {
     pub const fn is_count(self) -> bool {
         match self {
             Reading::Pool(_, figure) => figure.is_count(),
-            Reading::Device(..) => false,
+            Reading::Device(_, figure) => figure.is_count(),
             Reading::Access(..) | Reading::Peer(..) => true,
         }
     }
@@ -91,7 +108,8 @@ impl Reading {
     pub const fn is_switch(self) -> bool {
         match self {
             Reading::Pool(_, figure) => figure.is_switch(),
-            Reading::Device(..) | Reading::Access(..) | Reading::Peer(..) => false,
+            Reading::Device(_, figure) => figure.is_switch(),
+            Reading::Access(..) | Reading::Peer(..) => false,
         }
     }
 }

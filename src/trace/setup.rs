@@ -1,6 +1,6 @@
 //! The world before the first call: devices, pools, streams, and the numbers of the allocator that documents leave open.
 
-use super::{DeviceSet, Law, Resource};
+use super::{DeviceFigure, DeviceSet, Law, Resource};
 use crate::base::{BarrierId, Bytes, CollectiveId, DeviceId, IndexVec, Nanos, PoolId, StreamId};
 
 /// Everything that exists before the first call, and what later calls create.
@@ -76,9 +76,39 @@ pub struct DeviceSetup {
     pub memory: Bytes,
     /// The devices that can reach its memory, and whose memory it can reach (`cudaDeviceCanAccessPeer`).
     pub peers: DeviceSet,
+    /// The version of its driver as CUDA counts it (`cudaDriverGetVersion`): 11020 is 11.2.
+    pub driver: u32,
+    /// Whether it has memory pools, its driver permitting.
+    pub memory_pools: bool,
 }
 
 impl DeviceSetup {
+    /// The first driver with memory pools (CUDA Programming Guide 4.3.1).
+    pub const POOLS_SINCE: u32 = 11_020;
+    /// The first driver that says which handles pools can be shared by (CUDA Programming Guide 4.3.1).
+    pub const HANDLES_SINCE: u32 = 11_030;
+
+    /// A device of so much memory, without peers, with all capabilities.
+    pub fn new(memory: Bytes) -> Self {
+        Self { memory, peers: DeviceSet::NONE, driver: 13_000, memory_pools: true }
+    }
+
+    /// Whether it has memory pools (`cudaDevAttrMemoryPoolsSupported`).
+    pub const fn has_pools(&self) -> bool {
+        self.memory_pools && self.driver >= Self::POOLS_SINCE
+    }
+
+    /// A figure that no run changes; a switch is 0 or 1.
+    pub fn figure(&self, figure: DeviceFigure) -> Option<u64> {
+        Some(match figure {
+            DeviceFigure::Free => return None,
+            DeviceFigure::Memory => self.memory.0,
+            DeviceFigure::Driver => self.driver.into(),
+            DeviceFigure::MemoryPools => self.has_pools().into(),
+            DeviceFigure::PosixFd => (self.has_pools() && self.driver >= Self::HANDLES_SINCE).into(),
+        })
+    }
+
     /// A device has at most so much memory, 64 PiB: then addresses never run out before memory does.
     pub const MEMORY_MAX: Bytes = Bytes(1 << 56);
 }

@@ -8,8 +8,8 @@ use millpond::base::{Bytes, DeviceId, Draws, IndexVec, PoolId, StreamId, index_v
 use millpond::model::cuda::Cuda;
 use millpond::model::{Allocator, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, DeviceSet, DeviceSetup, DeviceState, HostCosts, Model,
-    Policy, PoolSetup, Readiness, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
+    AllocId, Attribute, Attributes, BlockState, DeviceSetup, DeviceState, HostCosts, Model, Policy,
+    PoolSetup, Readiness, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use model::{ALIGN, CHUNK, Cuts, GRANULE, Is, Naive, NaivePool, Piece, is_held};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,7 +56,7 @@ impl Walk {
         let naive_pools = pools.iter().map(naive_pool).collect();
         let setup = Setup {
             model: Model::Cuda,
-            devices: index_vec![DeviceSetup { memory: Bytes(memory), peers: DeviceSet::NONE }],
+            devices: index_vec![DeviceSetup::new(Bytes(memory))],
             pools,
             streams: (0..streams).map(|_| StreamSetup { device, kind: StreamKind::NonBlocking }).collect(),
             events: 0,

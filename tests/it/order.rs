@@ -3,9 +3,7 @@
 use crate::budget;
 use millpond::base::{Bytes, DeviceId, Draws, EventId, HostId, IndexVec, Nanos, StmtId, StreamId};
 use millpond::order::{Effect, Operation, Order, Runs};
-use millpond::trace::{
-    DeviceSet, DeviceSetup, HostCosts, Model, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
-};
+use millpond::trace::{DeviceSetup, HostCosts, Model, Rules, Setup, StreamKind, StreamSetup, Target, Ticket};
 use std::collections::BTreeSet;
 
 const HOSTS: usize = 3;
@@ -98,7 +96,7 @@ fn setup(draws: &mut Draws) -> Setup {
     }
     Setup {
         model: Model::Cuda,
-        devices: (0..2).map(|_| DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }).collect(),
+        devices: (0..2).map(|_| DeviceSetup::new(Bytes::gib(1))).collect(),
         pools: IndexVec::new(),
         streams,
         events: EVENTS,

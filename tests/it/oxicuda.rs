@@ -6,8 +6,8 @@ use millpond::base::{Bytes, DeviceId, Draws, EventId, IndexVec, PoolId, StreamId
 use millpond::model::oxicuda::Oxicuda;
 use millpond::model::{Allocator, Freed, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, Call, DeviceSet, DeviceSetup, Failure, HostCosts, Model,
-    Policy, PoolSetup, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
+    AllocId, Attribute, Attributes, BlockState, Call, DeviceSetup, Failure, HostCosts, Model, Policy,
+    PoolSetup, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use oxicuda_driver::CudaError;
 use oxicuda_driver::stream_ordered_model as seed;
@@ -54,7 +54,7 @@ impl Walk {
         let kind = |stream| if stream == 0 { StreamKind::Legacy } else { StreamKind::Blocking };
         let setup = Setup {
             model: Model::Oxicuda,
-            devices: index_vec![DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }; 2],
+            devices: index_vec![DeviceSetup::new(Bytes::gib(1)); 2],
             pools: limits.into_iter().map(pool).collect(),
             streams: streams
                 .iter()

@@ -187,4 +187,9 @@ pub(super) const EXAMPLES: &[Example] = &[
         "signal go\n",
         "stream s\nkernel spin() takes 1us\ns: spin() until go\nsignal go\n",
     ),
+    example(
+        "opportunistic_on_old_driver",
+        "device gpu0 { driver = 11.4 }\nstream s\ns: x = alloc 1MiB\n",
+        "device gpu0 { driver = 11.4 }\nstream s\nset gpu0.default_pool.opportunistic = off\ns: x = alloc 1MiB\n",
+    ),
 ];

@@ -122,7 +122,7 @@ fn described(word: &Word) -> String {
         Kind::Class => "a class of memory that can serve an allocation",
         Kind::Figure => "a figure of a pool, in bytes",
         Kind::Count => "a figure of a pool, a count",
-        Kind::DeviceFigure => "a figure of a device, in bytes",
+        Kind::DeviceFigure => "a figure of a device",
         Kind::Outside => "what serves an allocation outside of pools",
         Kind::Failure => "a failure",
     };

@@ -189,6 +189,24 @@ Together with what pools have reserved and what is outside of pools they are all
         "scenarios/basics/plain_malloc_and_free.scn",
     ),
     device_figure(
+        "driver",
+        "The version of a device's driver as a number, cudaDriverGetVersion: 11020 is 11.2.
+`device gpu0 { driver = 11.2 }` sets it. Memory pools are there since 11.2.",
+        "scenarios/guide/queries.scn",
+    ),
+    device_figure(
+        "memory_pools",
+        "Whether a device has memory pools, cudaDevAttrMemoryPoolsSupported: `on` or `off`.
+`device gpu0 { memory_pools = off }` has none; then calls about pools and stream-ordered calls fail with not_supported.",
+        "scenarios/guide/queries.scn",
+    ),
+    device_figure(
+        "posix_fd",
+        "Whether the pools of a device can be shared by file descriptor: `on` or `off`.
+It is one of cudaDevAttrMemoryPoolSupportedHandleTypes, which drivers tell since 11.3.",
+        "scenarios/guide/queries.scn",
+    ),
+    device_figure(
         "outside",
         "Bytes that were allocated outside of pools, by `malloc`, and have not come back.
 A pool cannot grow into them. Managed memory takes none of the device.",
@@ -251,6 +269,12 @@ either. `fails invalid_device` at the end of the line expects it.",
 The device would find it once the kernel runs, and nothing would go on after it; here the launch fails, so that the line
 that is wrong says so. `grant p to gpu1` gives access.",
         "scenarios/access/out_of_reach.scn",
+    ),
+    failure(
+        "not_supported",
+        "The device or its driver cannot do this, cudaErrorNotSupported; such as pools on a device that has none.
+`expect gpu0.memory_pools == on` asks before.",
+        "scenarios/guide/queries.scn",
     ),
     failure(
         "expectation",

@@ -111,8 +111,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Reading::Access(pool, device) => self.grants.reach(pool, device).flag(),
             Reading::Peer(device, of) => self.grants.peer(device, of).flag(),
             Reading::Device(device, figure) => {
+                if let Some(value) = self.devices[device].figure(figure) {
+                    return value;
+                }
                 self.look(caller.host);
-                self.model.device(device, &self.threads.hosts[caller.host].visible).figure(figure)
+                self.model.device(device, &self.threads.hosts[caller.host].visible).free().0
             }
         }
     }

@@ -165,7 +165,10 @@ fn at_start(program: &Program, read: Read) -> u64 {
     let (pool, figure) = match read {
         Read::Pool(pool, figure) => (pool, figure),
         // Nobody holds any of it.
-        Read::Device(device, _) => return program.setup.devices[device].memory.0,
+        Read::Device(device, figure) => {
+            let setup = program.setup.devices[device];
+            return setup.figure(figure).unwrap_or(setup.memory.0);
+        }
         // Only what is given changes.
         Read::Access(..) | Read::Peer(..) => return Reach::None.flag(),
     };

@@ -35,6 +35,8 @@ pub struct Expression {
 pub enum ExpressionKind {
     /// `64KiB`, as written and as read.
     Literal(String, Literal),
+    /// `11.2`, as a setting alone may have it.
+    Version(String),
     /// `max`
     Max,
     /// `on`, `off`

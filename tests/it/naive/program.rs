@@ -13,9 +13,8 @@ use millpond::engine::{Chooser, Machine, Timeline};
 use millpond::model::Allocator;
 use millpond::model::cuda::Cuda;
 use millpond::trace::{
-    AllocId, Attribute, Attributes, Call, Decision, DeviceSet, DeviceSetup, Failure, HostCosts, Law, Model,
-    Nothing, Policy, PoolSetup, Remap, Reply, Reuse, Rules, Setup, StreamKind, StreamSetup, Takes, Target,
-    Ticket,
+    AllocId, Attribute, Attributes, Call, Decision, DeviceSetup, Failure, HostCosts, Law, Model, Nothing,
+    Policy, PoolSetup, Remap, Reply, Reuse, Rules, Setup, StreamKind, StreamSetup, Takes, Target, Ticket,
 };
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -451,7 +450,7 @@ fn pool(draws: &mut Draws) -> PoolSetup {
 fn setup(kinds: &[StreamKind], memory: u64, remap: bool, pools: Vec<PoolSetup>) -> Setup {
     Setup {
         model: Model::Cuda,
-        devices: index_vec![DeviceSetup { memory: Bytes(memory), peers: DeviceSet::NONE }],
+        devices: index_vec![DeviceSetup::new(Bytes(memory))],
         pools: pools.into_iter().collect(),
         streams: kinds.iter().map(|kind| StreamSetup { device: DEVICE, kind: *kind }).collect(),
         events: EVENTS,
