@@ -29,7 +29,7 @@ each. NAME is
   gpu0.driver, gpu0.memory_pools                 `11.2`; `on` or `off`
   profile.remap, profile.unused_first, ..        `millpond explain profile`
   NAME                                           the value of a `let NAME`
-  profile                                        `default`, or a --profile
+  profile                                        a name or a file, as --profile
   model                                          `cuda` or `oxicuda`
 Expectations that do not hold with other values are counted in the column
 `fails` and do not change the exit status of such a table; an unexpected error
@@ -55,8 +55,8 @@ pub(super) struct Run {
     /// Runs with other values and prints a row for each; may be given several times
     #[arg(long, value_name = "NAME=V,V,..")]
     set: Vec<String>,
-    /// The device and driver, as a file like profiles/default.ron
-    #[arg(long, value_name = "FILE", default_value = "default", hide_default_value = true)]
+    /// The device and driver: default, data_centre, small_card, or a file like profiles/default.ron
+    #[arg(long, value_name = "NAME|FILE", default_value = "default", hide_default_value = true)]
     profile: PathBuf,
     /// The folder of accepted snapshots [default: `snapshots` beside `scenarios`]
     #[arg(long, value_name = "DIR")]

@@ -94,16 +94,25 @@ impl Scenario {
         Self { place, snapshots: Some(folder.to_owned()), ..self }
     }
 
-    /// The same, on the device and driver of a profile: a file, or `default` for the embedded one.
+    /// The same, on the device and driver of a profile: the name of an embedded one, or a file.
     ///
     /// # Errors
     ///
     /// A file that cannot be read, or is no profile.
     pub fn with_profile(self, path: &Path) -> Result<Self, Complaint> {
-        if path.as_os_str() == "default" {
-            return Ok(Self { profile: None, ..self });
-        }
         let name = path.display().to_string();
+        if let Some(profile) = Profile::named(&name) {
+            return Ok(Self { profile: Some((name, profile)), ..self });
+        }
+        let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if is_name && !path.exists() {
+            let names: Vec<&str> = Profile::names().collect();
+            let known = format!("there are {}; any other is a file", names.join(", "));
+            return Err(Complaint::wrong(match nearest(&name, names) {
+                Some(near) => format!("there is no profile `{name}`: did you mean `{near}`? {known}"),
+                None => format!("there is no profile `{name}`: {known}"),
+            }));
+        }
         if path.is_dir() {
             return Err(Complaint::wrong(format!("{name} is a directory, not a profile: name a file in it")));
         }

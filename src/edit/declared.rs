@@ -17,7 +17,7 @@ pub(super) const DEVICE_SETTINGS: [&str; 3] = ["memory", "driver", "memory_pools
 pub(super) const POLICIES: [&str; 3] = ["follow_event", "opportunistic", "internal"];
 
 /// The settings of the profile.
-pub(super) const PROFILE_SETTINGS: [&str; 15] = [
+pub(super) const PROFILE_SETTINGS: [&str; 16] = [
     "memory",
     "driver",
     "memory_pools",
@@ -33,6 +33,7 @@ pub(super) const PROFILE_SETTINGS: [&str; 15] = [
     "late_access_check",
     "submit",
     "call",
+    "queue_depth",
 ];
 
 /// A name that is to be set, at its place.

@@ -5,6 +5,7 @@ mod readiness;
 mod transfer;
 
 use super::access::Grants;
+use super::ahead::Ahead;
 use super::collectives::Collectives;
 use super::resources::Resources;
 use super::threads::{Awaited, Blocked, Host, Threads};
@@ -40,6 +41,7 @@ pub struct Machine<A, P, C, S> {
     pub(super) grants: Grants,
     pub(super) devices: IndexVec<DeviceId, DeviceSetup>,
     pub(super) without_pools: Vec<DeviceId>,
+    pub(super) ahead: Ahead,
     scratch: Scratch,
 }
 
@@ -58,7 +60,7 @@ reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, plain_free_syncs,
     threads, collectives, resources, grants, devices,
-    without_pools, scratch,
+    without_pools, ahead, scratch,
 });
 
 /// Whose call it is, and of which statement.
@@ -86,6 +88,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             collectives: Collectives::new(setup),
             resources: Resources::new(setup),
             grants: Grants::new(setup),
+            ahead: Ahead::new(setup),
             devices: setup.devices.clone(),
             without_pools: setup
                 .devices
@@ -171,6 +174,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Call::Memset { stream, blocking, takes, at } => {
                 return self.transfer(caller, *stream, takes, Returns::of_memset(*blocking, at.memory));
             }
+            Call::Launch { stream, .. } if !self.may_launch(caller, *stream) => return Poll::Pending,
             Call::Await(signal) => return self.meet(caller, Awaited::Signal(*signal)),
             Call::Join(other) => return self.meet(caller, Awaited::End(*other)),
             Call::Barrier(barrier) => {
@@ -185,7 +189,18 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if let Err(failure) = result {
             self.emit(caller, None, Kind::Failed(failure));
         }
-        let pays = match call {
+        // It may have been held up on the way.
+        let now = self.threads.hosts[host].now;
+        self.threads.hosts[host].now = now.after(self.pays(call));
+        if matches!(call, Call::Exit) {
+            self.threads.end(host);
+        }
+        Poll::Ready(result)
+    }
+
+    /// What a call costs the host.
+    fn pays(&self, call: &Call) -> Nanos {
+        match call {
             Call::Sleep(duration) => *duration,
             Call::Touch(_) | Call::Signal(_) | Call::Spawn(_) | Call::Exit => Nanos::ZERO,
             _ if call.only_looks() => Nanos::ZERO,
@@ -197,12 +212,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             | Call::Record { .. }
             | Call::Wait { .. } => self.costs.submit,
             _ => self.costs.call,
-        };
-        self.threads.hosts[host].now = now.after(pays);
-        if matches!(call, Call::Exit) {
-            self.threads.end(host);
         }
-        Poll::Ready(result)
     }
 
     /// Every call that does not block.
@@ -214,6 +224,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Call::PlainFree { alloc } => self.plain_free(caller, *alloc),
             Call::Launch { stream, takes, .. } => {
                 let runs = self.runs(caller, takes);
+                self.launches(*stream);
                 self.submit(caller, *stream, runs, Effect::None);
                 Ok(Reply::Done)
             }

@@ -4,6 +4,7 @@
 //! Its callers are program cursors, a simulated driver, and exploration. It must not know names, texts or verdicts.
 
 mod access;
+mod ahead;
 mod capabilities;
 mod choice;
 mod collectives;

@@ -39,6 +39,8 @@ pub struct Profile {
     pub submit: Nanos,
     /// What each other call costs the host.
     pub call: Nanos,
+    /// How many launches a stream may be ahead of its device; a further one blocks the host. `None`: any number.
+    pub queue_depth: Option<u32>,
 }
 
 /// Which idle memory of a pool is given back to make room for its growth.
@@ -81,11 +83,29 @@ impl std::error::Error for ProfileError {}
 impl Default for Profile {
     /// The profile of `profiles/default.ron`, which is part of the program.
     fn default() -> Self {
-        Self::read(include_str!("../../profiles/default.ron")).expect("a test reads the embedded profile")
+        Self::read(EMBEDDED[0].1).expect("a test reads the embedded profiles")
     }
 }
 
+/// The profiles that are part of the program, the default one first.
+const EMBEDDED: [(&str, &str); 3] = [
+    ("default", include_str!("../../profiles/default.ron")),
+    ("data_centre", include_str!("../../profiles/data_centre.ron")),
+    ("small_card", include_str!("../../profiles/small_card.ron")),
+];
+
 impl Profile {
+    /// The names of the profiles that are part of the program, the default one first.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        EMBEDDED.iter().map(|(name, _)| *name)
+    }
+
+    /// The profile of that name that is part of the program.
+    pub fn named(name: &str) -> Option<Self> {
+        let (_, text) = EMBEDDED.iter().find(|(known, _)| *known == name)?;
+        Some(Self::read(text).expect("a test reads the embedded profiles"))
+    }
+
     /// Reads a profile in RON.
     ///
     /// # Errors
@@ -111,13 +131,14 @@ impl Profile {
             late_access_check: rules.late_access_check,
             submit: value("host.submit", &host.submit)?,
             call: value("host.call", &host.call)?,
+            queue_depth: host.queue_depth,
         };
         profile.check().map_err(|ProfileError(problem)| ProfileError(format!("rules: {problem}")))?;
         Ok(profile)
     }
 
     /// The names of its settings, as a text has them.
-    pub const SETTINGS: [&str; 15] = [
+    pub const SETTINGS: [&str; 16] = [
         "memory",
         "driver",
         "memory_pools",
@@ -133,6 +154,7 @@ impl Profile {
         "late_access_check",
         "submit",
         "call",
+        "queue_depth",
     ];
 
     /// A version as CUDA counts it: `11.2` is 11020. `None`: it is none.
@@ -153,6 +175,9 @@ impl Profile {
         let wrong = |problem: &str| Err(ProfileError(problem.to_owned()));
         if [self.alignment, self.granule, self.growth].contains(&Bytes::ZERO) {
             return wrong("alignment, granule and growth must not be 0");
+        }
+        if self.queue_depth == Some(0) {
+            return wrong("the depth of the queue must not be 0");
         }
         if self.growth > GROWTH_MAX {
             return Err(ProfileError(format!("the growth is at most {GROWTH_MAX}")));
@@ -215,6 +240,7 @@ struct Rules {
 struct Host {
     submit: String,
     call: String,
+    queue_depth: Option<u32>,
 }
 
 #[cfg(test)]
@@ -229,11 +255,33 @@ mod tests {
     }
 
     #[test]
+    fn every_embedded_profile_is_readable() {
+        let named = |name| Profile::named(name).expect("it is embedded");
+        assert_eq!(
+            Profile::names().map(named).map(|profile| profile.memory).collect::<Vec<_>>(),
+            [Bytes::gib(80), Bytes::gib(80), Bytes::gib(8)]
+        );
+        assert_eq!(named("default"), Profile::default());
+        assert_eq!(named("data_centre").queue_depth, Some(1_024));
+        assert_eq!(Profile::named("other"), None);
+    }
+
+    #[test]
+    fn versions_are_counted_as_cuda_does() {
+        assert_eq!(Profile::version("11.2"), Some(11_020));
+        assert_eq!(Profile::version("13.0"), Some(13_000));
+        for text in ["11", "11.", ".2", "11.2.1", "+1.2", "1000.0"] {
+            assert_eq!(Profile::version(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn mistakes_name_their_field() {
         let text = include_str!("../../profiles/default.ron");
         for (from, to, message) in [
             ("\"512B\"", "\"512\"", "rules.alignment: `512` is not a number with a unit"),
             ("\"80GiB\"", "\"0B\"", "memory: must not be 0"),
+            ("\"13.0\"", "\"13\"", "driver: `13` is no version such as `11.2`"),
             (
                 "\"512B\"",
                 "\"3B\"",

@@ -68,6 +68,7 @@ impl Checker<'_> {
             "granule" => set(&mut profile.granule, self.size_of(setting)),
             "submit" => set(&mut profile.submit, self.duration_of(setting)),
             "call" => set(&mut profile.call, self.duration_of(setting)),
+            "queue_depth" => set(&mut profile.queue_depth, self.depth_of(setting)),
             "legacy_sync_releases" => set(&mut profile.legacy_sync_releases, self.switch(setting)),
             "unused_first" => set(&mut profile.unused_first, self.switch(setting)),
             "plain_free_syncs" => set(&mut profile.plain_free_syncs, self.switch(setting)),
@@ -113,6 +114,21 @@ impl Checker<'_> {
     fn duration_of(&mut self, setting: &Setting) -> Option<Nanos> {
         let value = self.setting_value(setting, "a duration such as `2us`")?;
         self.constant_duration(value)
+    }
+
+    /// A number of launches, or `off`.
+    fn depth_of(&mut self, setting: &Setting) -> Option<Option<u32>> {
+        let value = self.setting_value(setting, "a number such as `1024`, or `off`")?;
+        if value.kind == ExpressionKind::Switch(false) {
+            return Some(None);
+        }
+        let depth = self.constant_count(value)?;
+        let depth = u32::try_from(depth).ok().filter(|depth| *depth > 0);
+        if depth.is_none() {
+            let label = "expected at least 1 and less than 2^32, or `off`";
+            self.error(codes::VALUE_OUT_OF_RANGE, "no queue is so deep", value.span, label);
+        }
+        depth.map(Some)
     }
 
     fn switch(&mut self, setting: &Setting) -> Option<bool> {
@@ -179,5 +195,5 @@ pub(super) fn rules(profile: &Profile) -> Rules {
 
 /// What a profile says about the host.
 pub(super) fn costs(profile: &Profile) -> HostCosts {
-    HostCosts { submit: profile.submit, call: profile.call }
+    HostCosts { submit: profile.submit, call: profile.call, queue_depth: profile.queue_depth }
 }

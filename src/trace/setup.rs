@@ -239,4 +239,6 @@ pub struct HostCosts {
     pub submit: Nanos,
     /// Each other call.
     pub call: Nanos,
+    /// So many launches of one stream may not have completed; a further one waits. `None`: any number.
+    pub queue_depth: Option<u32>,
 }

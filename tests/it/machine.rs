@@ -74,7 +74,7 @@ fn setup() -> Setup {
         barriers: index_vec![],
         collectives: index_vec![],
         rules: Rules::default(),
-        host: HostCosts { submit: Nanos(300), call: Nanos(50) },
+        host: HostCosts { submit: Nanos(300), call: Nanos(50), queue_depth: None },
     }
 }
 

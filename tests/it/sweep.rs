@@ -115,6 +115,19 @@ fn profiles_are_values_too() {
     let here = folder.0.display().to_string();
     let (wrong, _, said) = run(&["--profile", &here]);
     assert!(wrong == 2 && said.contains("is a directory, not a profile"), "{said}");
+    let (fails, report, _) = run(&["--profile", "small_card"]);
+    assert!(fails == 0 && report.contains("cuda, small_card, seed 0"), "{report}");
+    let (_, table, _) = run(&["--set", "profile=default,data_centre,small_card", "--format", "csv"]);
+    assert_eq!(table.lines().count(), 4, "{table}");
+    for (name, near) in
+        [("smal_card", "did you mean `small_card`?"), ("laptop", "there are default, data_centre")]
+    {
+        let (wrong, _, said) = run(&["--profile", name]);
+        assert!(
+            wrong == 2 && said.contains(&format!("there is no profile `{name}`")) && said.contains(near),
+            "{said}"
+        );
+    }
     let (wrong, _, said) = run(&["--profile", "missing.ron"]);
     assert!(wrong == 2 && said.contains("missing.ron"), "{said}");
 }

@@ -351,4 +351,10 @@ and where each comes from.",
         PROFILES,
         "Whether a synchronise of the legacy default stream gives memory above the threshold back.",
     ),
+    form(
+        "queue_depth",
+        "profile { queue_depth = 1024 }",
+        PROFILES,
+        "How many launches a stream may be ahead of its device; the next one blocks the host. `off` is no limit.",
+    ),
 ];
