@@ -202,7 +202,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     fn pays(&self, call: &Call) -> Nanos {
         match call {
             Call::Sleep(duration) => *duration,
-            Call::Touch(_) | Call::Signal(_) | Call::Spawn(_) | Call::Exit => Nanos::ZERO,
+            Call::Touch(_) | Call::Reserve { .. } | Call::Signal(_) | Call::Spawn(_) | Call::Exit => {
+                Nanos::ZERO
+            }
             _ if call.only_looks() => Nanos::ZERO,
             Call::Alloc { .. }
             | Call::Free { .. }
@@ -222,12 +224,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Call::Free { stream, alloc } => self.free(caller, *stream, *alloc),
             Call::Malloc { device, size, managed } => self.malloc(caller, *device, *size, *managed),
             Call::PlainFree { alloc } => self.plain_free(caller, *alloc),
-            Call::Launch { stream, takes, .. } => {
-                let runs = self.runs(caller, takes);
-                self.launches(*stream);
-                self.submit(caller, *stream, runs, Effect::None);
-                Ok(Reply::Done)
-            }
+            Call::Reserve { device, size } => self.reserve(caller, *device, *size),
+            Call::Launch { stream, takes, .. } => Ok(self.launch(caller, *stream, takes)),
             Call::HostFunction { stream, takes, gives, .. } => {
                 let runs = self.runs(caller, takes);
                 self.host_function(caller, *stream, runs, *gives);
@@ -284,6 +282,13 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 unreachable!("a call that may block is made elsewhere")
             }
         }
+    }
+
+    fn launch(&mut self, caller: Caller, stream: StreamId, takes: &Takes) -> Reply {
+        let runs = self.runs(caller, takes);
+        self.launches(stream);
+        self.submit(caller, stream, runs, Effect::None);
+        Reply::Done
     }
 
     /// An operation that takes no time.

@@ -132,6 +132,7 @@ impl Resources {
             Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }
+            | Call::Reserve { .. }
             | Call::Touch { .. }
             | Call::Signal(_)
             | Call::Await(_)

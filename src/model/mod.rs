@@ -92,6 +92,12 @@ pub trait Allocator: Clone {
     /// [`Failure::OutOfMemory`]; [`Failure::InvalidValue`] for managed memory of 0 bytes.
     fn malloc(&mut self, device: DeviceId, size: Bytes, managed: bool) -> Result<Decision, Failure>;
 
+    /// Other programs hold so much of a device from now on, in place of what they held before.
+    ///
+    /// # Errors
+    /// [`Failure::OutOfMemory`] where the device does not have it; nothing changes.
+    fn reserve(&mut self, device: DeviceId, size: Bytes) -> Result<(), Failure>;
+
     /// Takes memory back as of the operation `at`; says whose it is.
     ///
     /// # Errors

@@ -190,6 +190,10 @@ impl Allocator for Oxicuda {
         Ok(Freed::Pool { pool: id, unmapped: pool.released(before) })
     }
 
+    fn reserve(&mut self, device: DeviceId, size: Bytes) -> Result<(), Failure> {
+        self.plain.reserve(device, size)
+    }
+
     fn plain_free(&mut self, alloc: AllocId) -> Result<Freed, Failure> {
         match is_of_a_pool(alloc) {
             true => Err(Failure::InvalidValue),

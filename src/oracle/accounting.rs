@@ -72,6 +72,8 @@ pub struct Accounting {
     devices: Devices,
     /// Whose memory the allocation call in progress is for.
     asked: Option<Asked>,
+    /// What other programs are about to hold of a device.
+    reserving: Option<(DeviceId, u64)>,
     /// The free call in progress; it counts once it did not fail.
     freeing: Option<AllocId>,
     /// The high-water mark that the call in progress resets; it counts once the call did not fail.
@@ -123,6 +125,7 @@ impl Accounting {
             asked: None,
             freeing: None,
             resetting: None,
+            reserving: None,
             violations: Vec::new(),
         }
     }
@@ -144,6 +147,7 @@ impl Accounting {
         match call {
             Call::Set { pool, attribute, .. } => self.resetting = Some((*pool, *attribute)),
             Call::Alloc { pool, .. } => self.asked = pool.map(Asked::Pool),
+            Call::Reserve { device, size } => self.reserving = Some((*device, size.0)),
             Call::Malloc { device, managed, .. } => {
                 self.asked = Some(Asked::Device { device: *device, managed: *managed });
             }
@@ -257,7 +261,7 @@ impl Sink for Accounting {
         match event.kind {
             Kind::Call(call) => self.call(call),
             Kind::Submitted => self.settle(event.ticket),
-            Kind::Failed(_) => (self.freeing, self.resetting) = (None, None),
+            Kind::Failed(_) => (self.freeing, self.resetting, self.reserving) = (None, None, None),
             Kind::Decided(decision) => self.decided(decision),
             Kind::State { pool, state } => self.state(pool, state),
             Kind::End => {
@@ -275,6 +279,9 @@ impl Sink for Accounting {
             }
             Kind::Device { device, state } => {
                 self.settle(None);
+                if let Some((device, bytes)) = self.reserving.take() {
+                    self.devices.hold_by_others(device, bytes);
+                }
                 if let Err(violation) = self.devices.state(device, state) {
                     self.report(violation);
                 }
@@ -287,7 +294,7 @@ impl Sink for Accounting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::{DeviceId, HostId, Nanos, StmtId, StreamId, index_vec};
+    use crate::base::{HostId, Nanos, StmtId, StreamId, index_vec};
     use crate::trace::{Attributes, DeviceSetup, DeviceState, HostCosts, Ledger, PoolSetup, Rules};
 
     fn setup() -> Setup {

@@ -22,12 +22,14 @@ pub(super) struct Devices {
 struct Book {
     memory: u64,
     outside: u64,
+    /// The part of it that other programs hold.
+    others: u64,
 }
 
 impl Devices {
     /// The books before the first call.
     pub(super) fn new(setup: &Setup) -> Self {
-        let book = |memory: Bytes| Book { memory: memory.0, outside: 0 };
+        let book = |memory: Bytes| Book { memory: memory.0, outside: 0, others: 0 };
         Self {
             books: setup.devices.iter().map(|device| book(device.memory)).collect(),
             pools: setup.pools.iter().map(|pool| (pool.device, 0)).collect(),
@@ -44,6 +46,13 @@ impl Devices {
     /// An allocation outside of pools takes so much of a device.
     pub(super) fn take(&mut self, device: DeviceId, bytes: u64) {
         self.books[device].outside += bytes;
+    }
+
+    /// Other programs hold so much of a device now.
+    pub(super) fn hold_by_others(&mut self, device: DeviceId, bytes: u64) {
+        let book = &mut self.books[device];
+        book.outside = book.outside - book.others + bytes;
+        book.others = bytes;
     }
 
     /// So much goes back: at once, or when this operation completes.
@@ -74,7 +83,7 @@ impl Devices {
 
     /// Compares what the allocator says about a device with the books.
     pub(super) fn state(&self, device: DeviceId, state: &DeviceState) -> Result<(), Violation> {
-        let Book { memory, outside } = self.books[device];
+        let Book { memory, outside, .. } = self.books[device];
         let pools = self.pools.iter().filter(|(on, _)| *on == device).map(|(_, bytes)| *bytes);
         let pools = pools.fold(0, u64::saturating_add);
         let leaving = self.leaving.values().filter(|(on, ..)| *on == device);

@@ -39,6 +39,13 @@ pub enum Action {
         /// The name that it gets.
         buffer: Chosen<BufferId>,
     },
+    /// `reserve SIZE outside on D`
+    Reserve {
+        /// The device.
+        device: DeviceId,
+        /// How much.
+        size: Formula,
+    },
     /// `free x`
     PlainFree(Chosen<BufferId>),
     /// `S: copy D from X`, `copy D from X`

@@ -43,6 +43,7 @@ impl Checker<'_> {
             CallKind::Destroy(path) => self.destroy(path),
             CallKind::Signal(name) => self.give(name).map(Action::Signal),
             CallKind::Malloc(malloc) => self.malloc(malloc),
+            CallKind::Reserve { size, device } => self.reserve(size, device.as_ref()),
             CallKind::Free(buffer) => self.plain_free(buffer),
             CallKind::Copy(copy) => self.copy(stmt, None, copy),
             CallKind::Memset(memset) => self.memset(stmt, None, memset),

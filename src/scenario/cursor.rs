@@ -293,10 +293,7 @@ impl Thread {
                 self.expects = Expects::Freed(name);
                 Call::Free { stream: self.chosen(stream)?, alloc }
             }
-            Action::Malloc { device, size, managed, buffer } => {
-                self.expects = Expects::Placement(self.chosen(buffer)?, *managed);
-                Call::Malloc { device: *device, size: Bytes(self.natural(size)?), managed: *managed }
-            }
+            Action::Malloc { .. } | Action::Reserve { .. } => self.outside(action)?,
             Action::PlainFree(buffer) => Call::PlainFree { alloc: self.present(buffer, buffers)?.1.alloc },
             Action::Launch { stream, kernel, takes, uses } => {
                 let uses = self.uses(uses, By::Device, buffers)?;
@@ -347,6 +344,20 @@ impl Thread {
             | Action::ExpectReady { .. }
             | Action::ExpectEnded { .. } => self.expectation(action, buffers, outcomes)?,
             Action::Snapshot(snapshot) => Call::Snapshot(*snapshot),
+        })
+    }
+
+    /// A call about memory of a device outside of pools.
+    fn outside(&mut self, action: &Action) -> Result<Call, Broken> {
+        Ok(match action {
+            Action::Malloc { device, size, managed, buffer } => {
+                self.expects = Expects::Placement(self.chosen(buffer)?, *managed);
+                Call::Malloc { device: *device, size: Bytes(self.natural(size)?), managed: *managed }
+            }
+            Action::Reserve { device, size } => {
+                Call::Reserve { device: *device, size: Bytes(self.natural(size)?) }
+            }
+            _ => unreachable!("only such actions come here"),
         })
     }
 

@@ -129,6 +129,7 @@ impl Handles {
             | Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }
+            | Call::Reserve { .. }
             | Call::Touch { .. }
             | Call::Signal(_)
             | Call::Await(_)

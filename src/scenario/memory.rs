@@ -11,15 +11,22 @@ impl Checker<'_> {
     pub(super) fn malloc(&mut self, malloc: &ast::Malloc) -> Option<Action> {
         let buffer = self.allocated(&malloc.buffer);
         let size = self.runtime_value(&malloc.size, Unit::Bytes);
-        let device = match &malloc.device {
-            Some(name) => match self.resolve(name, &[Kind::Device]) {
-                Some(Meaning::Device(device)) => Some(device),
-                _ => None,
-            },
-            // As in CUDA, where the first device is the current one of a thread that says nothing.
-            None => Some(DeviceId::new(0)),
-        };
+        let device = self.usual_device(malloc.device.as_ref());
         Some(Action::Malloc { device: device?, size: size?, managed: malloc.managed, buffer: buffer? })
+    }
+
+    pub(super) fn reserve(&mut self, size: &ast::Expression, device: Option<&ast::Name>) -> Option<Action> {
+        let size = self.runtime_value(size, Unit::Bytes);
+        Some(Action::Reserve { device: self.usual_device(device)?, size: size? })
+    }
+
+    /// The device that is named; else the first one, as in CUDA, where it is the current one of a thread that says nothing.
+    fn usual_device(&mut self, name: Option<&ast::Name>) -> Option<DeviceId> {
+        let Some(name) = name else { return Some(DeviceId::new(0)) };
+        match self.resolve(name, &[Kind::Device])? {
+            Meaning::Device(device) => Some(device),
+            _ => None,
+        }
     }
 
     pub(super) fn plain_free(&mut self, path: &Path) -> Option<Action> {

@@ -268,9 +268,9 @@ impl NameTable {
             "await",
             "barrier",
         ];
-        const OTHER: [&str; 19] = [
-            "millpond", "scenario", "profile", "sync", "sleep", "trim", "set", "grant", "revoke", "reset",
-            "destroy", "join", "free", "copy", "memset", "read", "write", "expect", "snapshot",
+        const OTHER: [&str; 20] = [
+            "millpond", "scenario", "profile", "reserve", "sync", "sleep", "trim", "set", "grant", "revoke",
+            "reset", "destroy", "join", "free", "copy", "memset", "read", "write", "expect", "snapshot",
         ];
         self.has_broken_lines = true;
         let words: Vec<&str> = line

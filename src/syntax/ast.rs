@@ -436,6 +436,13 @@ pub enum CallKind {
     Signal(Name),
     /// `x = malloc 4KiB managed on gpu1`
     Malloc(Malloc),
+    /// `reserve 2GiB outside on gpu1`
+    Reserve {
+        /// How much.
+        size: Expression,
+        /// The device after `on`.
+        device: Option<Name>,
+    },
     /// `free x`, by the host
     Free(Path),
     /// `copy h from x`, by the host

@@ -350,6 +350,9 @@ impl Display for CallKind {
             CallKind::Destroy(resource) => write!(f, "destroy {resource}"),
             CallKind::Signal(signal) => write!(f, "signal {signal}"),
             CallKind::Malloc(malloc) => malloc.fmt(f),
+            CallKind::Reserve { size, device } => {
+                write!(f, "reserve {size} outside{}", After(" on ", device))
+            }
             CallKind::Free(buffer) => write!(f, "free {buffer}"),
             CallKind::Copy(copy) => copy.fmt(f),
             CallKind::Memset(memset) => memset.fmt(f),

@@ -265,6 +265,7 @@ impl Tree<'_> {
             Rule::destroy => CallKind::Destroy(self.path(next(&mut parts))),
             Rule::signal => CallKind::Signal(self.name(next(&mut parts))),
             Rule::malloc => CallKind::Malloc(self.malloc(parts)),
+            Rule::reserve => self.reserve(parts),
             Rule::free_now => CallKind::Free(self.path(next(&mut parts))),
             Rule::transfer => self.transfer(next(&mut parts)),
             Rule::touch => self.touch(next(&mut parts), written.as_str()),

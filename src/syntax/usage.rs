@@ -37,6 +37,7 @@ pub(super) const STATEMENTS: &[(&str, &str)] = &[
     ("join", "join THREAD"),
     ("barrier", "barrier NAME of 2"),
     ("free", "free NAME"),
+    ("reserve", "reserve 2GiB outside"),
     ("copy", "copy TARGET from SOURCE"),
     ("memset", "memset BUFFER"),
     ("read", "read BUFFER"),

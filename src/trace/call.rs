@@ -37,6 +37,13 @@ pub enum Call {
         /// Whether it moves between host and devices, and so takes no memory of a device for good.
         managed: bool,
     },
+    /// Other programs hold so much of a device from now on, in place of what they held before. No call of CUDA.
+    Reserve {
+        /// The device.
+        device: DeviceId,
+        /// How much.
+        size: Bytes,
+    },
     /// `cudaFree`. Memory of a pool is taken as complete without a look at any stream (CUDA Programming Guide 4.3.2.2).
     PlainFree {
         /// What is freed.

@@ -217,6 +217,12 @@ Where the block allocates the missing buffer, the lines behind it go on with tha
     word("memset", COPIES, "Writes memory: cudaMemsetAsync in a stream, cudaMemset without one."),
     word("read", COPIES, "The host itself reads its own memory, or managed memory."),
     word("write", COPIES, "The host itself writes its own memory, or managed memory."),
+    word(
+        "reserve",
+        OUTSIDE,
+        "Other programs hold so much of a device from this line on, in place of what they held before.
+`reserve 0B outside` gives it back. It fails where the device does not have so much; pools do not give way.",
+    ),
     form("malloc", "NAME = malloc 4KiB", OUTSIDE, "Allocates outside of pools, cudaMalloc."),
     form("managed", "NAME = malloc 4KiB managed", OUTSIDE, "Allocates memory that host and devices reach."),
     form(

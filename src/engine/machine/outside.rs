@@ -26,6 +26,17 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         result.map(Reply::Allocated)
     }
 
+    pub(super) fn reserve(
+        &mut self,
+        caller: Caller,
+        device: DeviceId,
+        size: Bytes,
+    ) -> Result<Reply, Failure> {
+        self.model.reserve(device, size)?;
+        self.emit_device_state(caller, device);
+        Ok(Reply::Done)
+    }
+
     pub(super) fn plain_free(&mut self, caller: Caller, alloc: AllocId) -> Result<Reply, Failure> {
         let freed = self.model.plain_free(alloc)?;
         self.emit_freed(caller, freed);

@@ -48,8 +48,10 @@ struct Device {
     memory: u64,
     /// By pools.
     reserved: u64,
-    /// By allocations outside of pools.
+    /// By allocations outside of pools, and by other programs.
     outside: u64,
+    /// The latter.
+    others: u64,
 }
 
 /// A place in the table of live allocations. Serial 0: none.
@@ -97,7 +99,12 @@ impl Cuda {
             devices: setup
                 .devices
                 .iter()
-                .map(|d| Device { memory: d.memory.min(DeviceSetup::MEMORY_MAX).0, reserved: 0, outside: 0 })
+                .map(|d| Device {
+                    memory: d.memory.min(DeviceSetup::MEMORY_MAX).0,
+                    reserved: 0,
+                    outside: 0,
+                    others: 0,
+                })
                 .collect(),
             pools: setup.pools.iter().map(pool).collect(),
             addresses: AddressSpace::new(setup.rules.growth.0),
@@ -258,6 +265,10 @@ impl Allocator for Cuda {
 
     fn malloc(&mut self, device: DeviceId, size: Bytes, managed: bool) -> Result<Decision, Failure> {
         self.place_outside(device, size, managed)
+    }
+
+    fn reserve(&mut self, device: DeviceId, size: Bytes) -> Result<(), Failure> {
+        self.hold_by_others(device, size.0)
     }
 
     fn free(&mut self, alloc: AllocId, at: Ticket) -> Result<Freed, Failure> {

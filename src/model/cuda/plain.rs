@@ -124,6 +124,21 @@ impl Cuda {
         Ok(Decision::plain(alloc, range, requested, Bytes(plain.taken())))
     }
 
+    /// Other programs hold so much of a device, whatever they held before.
+    pub(super) fn hold_by_others(&mut self, device: DeviceId, size: u64) -> Result<(), Failure> {
+        let before = self.devices[device].others;
+        if size > self.free_memory(device) + before {
+            return Err(Failure::OutOfMemory);
+        }
+        let of_digest = |size| mix(&[8, device.index() as u64, size]);
+        let digest = self.outside.digest.wrapping_sub(of_digest(before));
+        self.outside.digest = digest.wrapping_add(of_digest(size));
+        let device = &mut self.devices[device];
+        device.outside = device.outside - before + size;
+        device.others = size;
+        Ok(())
+    }
+
     /// An allocation outside of pools is live no more; with an operation its memory goes back when that is complete.
     pub(super) fn leave(&mut self, plain: Plain, alloc: AllocId, at: Option<Ticket>) {
         self.outside.digest = self.outside.digest.wrapping_sub(trace_of(&plain, alloc));

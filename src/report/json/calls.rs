@@ -29,6 +29,7 @@ pub(super) enum CallLine<'a> {
     Destroy { resource: &'static str, name: &'a str },
     Read { of: &'a str, figure: &'static str },
     Malloc { device: &'a str, size: u64, managed: bool },
+    Reserve { device: &'a str, size: u64 },
     PlainFree { block: String, serial: u32 },
     HostFunction { stream: &'a str, uses: Vec<UseLine<'a>>, until: Option<&'a str>, gives: Option<&'a str> },
     Collective { stream: &'a str, collective: &'a str, uses: Vec<UseLine<'a>> },
@@ -131,8 +132,9 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Query(target) => CallLine::Query { target: target_name(book, target) },
         Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
         Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
-        Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
-        Call::Set { .. }
+        Call::Trim { .. }
+        | Call::Reserve { .. }
+        | Call::Set { .. }
         | Call::SetPool { .. }
         | Call::Grant { .. }
         | Call::Create { .. }
@@ -168,6 +170,8 @@ fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
     let program: &'a Program = book.program;
     let names = &program.names;
     match call {
+        Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
+        Call::Reserve { device, size } => CallLine::Reserve { device: &names.devices[*device], size: size.0 },
         Call::Set { pool, attribute, value } => CallLine::Set {
             pool: &names.pools[*pool],
             attribute: Figure::Attribute(*attribute).name(),

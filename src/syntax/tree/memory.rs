@@ -5,6 +5,11 @@ use crate::syntax::ast::*;
 use crate::syntax::grammar::Rule;
 
 impl Tree<'_> {
+    pub(super) fn reserve<'t>(&mut self, mut parts: impl Iterator<Item = Node<'t>>) -> CallKind {
+        let size = self.expression(next(&mut parts));
+        CallKind::Reserve { size, device: parts.next().map(|device| self.only_name(device)) }
+    }
+
     pub(super) fn malloc<'t>(&mut self, mut parts: impl Iterator<Item = Node<'t>>) -> Malloc {
         let buffer = self.path(next(&mut parts));
         let size = self.expression(next(&mut parts));
