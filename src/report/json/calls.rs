@@ -133,6 +133,7 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
         Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
         Call::Trim { .. }
+        | Call::Malloc { .. }
         | Call::Reserve { .. }
         | Call::Set { .. }
         | Call::SetPool { .. }
@@ -141,9 +142,6 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         | Call::Destroy(_) => resource_line(book, call),
         Call::Read(reading) | Call::Peek(reading) => {
             CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
-        }
-        Call::Malloc { device, size, managed } => {
-            CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
         }
         Call::PlainFree { alloc } => CallLine::PlainFree { block: book.block(*alloc), serial: alloc.serial },
         Call::HostFunction { stream, takes, gives, uses } => CallLine::HostFunction {
@@ -170,6 +168,9 @@ fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
     let program: &'a Program = book.program;
     let names = &program.names;
     match call {
+        Call::Malloc { device, size, managed } => {
+            CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
+        }
         Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
         Call::Reserve { device, size } => CallLine::Reserve { device: &names.devices[*device], size: size.0 },
         Call::Set { pool, attribute, value } => CallLine::Set {
