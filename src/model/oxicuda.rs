@@ -38,7 +38,7 @@ pub struct Oxicuda {
 /// A pool.
 #[derive(Debug)]
 struct Pool {
-    device: DeviceId,
+    device: Option<DeviceId>,
     model: StreamOrderModel,
     release_threshold: Bytes,
     /// 0: no limit.
@@ -109,7 +109,7 @@ impl Pool {
         let max_pool_size = pool.max_size.map_or(0, to_size);
         let limits = ModelLimits { max_pool_size, release_threshold: to_size(release_threshold) };
         Self {
-            device: pool.device,
+            device: pool.location.device(),
             model: StreamOrderModel::new(limits),
             release_threshold,
             max_size: max_pool_size,
@@ -437,7 +437,7 @@ impl Allocator for Oxicuda {
     }
 
     fn device(&self, device: DeviceId, done: &Cut) -> DeviceState {
-        let pools = self.pools.iter().filter(|pool| pool.device == device);
+        let pools = self.pools.iter().filter(|pool| pool.device == Some(device));
         let reserved = pools.map(|pool| pool.model.reserved() as u64).fold(0, u64::saturating_add);
         DeviceState { pools: Bytes(reserved), ..self.plain.device(device, done) }
     }
@@ -449,13 +449,14 @@ impl Allocator for Oxicuda {
             Bytes(sizes.fold(0, u64::saturating_add))
         };
         let pending = pool.pending.iter_enumerated().filter(|(_, slots)| !slots.is_empty());
-        let device = self.device(pool.device, &[]);
+        let device = pool.device.map(|device| self.device(device, &[]));
+        let held = device.map_or(Bytes::ZERO, |device| device.pools);
         Account {
             ledger: pool.ledger(),
             pending: pending.map(|(stream, slots)| (stream, bytes(slots))).collect(),
             fragmented: pool.fragmented(),
-            other_pools: Bytes(device.pools.0.saturating_sub(pool.model.reserved() as u64)),
-            outside: device.outside,
+            other_pools: Bytes(held.0.saturating_sub(pool.model.reserved() as u64)),
+            outside: device.map_or(Bytes::ZERO, |device| device.outside),
             room: pool.room(),
         }
     }

@@ -293,7 +293,7 @@ mod tests {
     };
 
     fn setup() -> Setup {
-        let pool = PoolSetup { device: DeviceId::new(0), attributes: Attributes::default(), max_size: None };
+        let pool = PoolSetup::on(DeviceId::new(0));
         Setup {
             model: Model::Cuda,
             devices: index_vec![DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }],

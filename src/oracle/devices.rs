@@ -12,8 +12,8 @@ pub(super) struct Devices {
     books: IndexVec<DeviceId, Book>,
     /// Whether pools may hold more than the device has.
     is_unlimited: bool,
-    /// For each pool, its device, and what it has reserved.
-    pools: IndexVec<PoolId, (DeviceId, u64)>,
+    /// For each pool, its device if it is on one, and what it has reserved.
+    pools: IndexVec<PoolId, (Option<DeviceId>, u64)>,
     /// What waits for its free to complete, and whether that has.
     leaving: BTreeMap<Ticket, (DeviceId, u64, bool)>,
 }
@@ -30,7 +30,7 @@ impl Devices {
         let book = |memory: Bytes| Book { memory: memory.0, outside: 0 };
         Self {
             books: setup.devices.iter().map(|device| book(device.memory)).collect(),
-            pools: setup.pools.iter().map(|pool| (pool.device, 0)).collect(),
+            pools: setup.pools.iter().map(|pool| (pool.location.device(), 0)).collect(),
             leaving: BTreeMap::new(),
             is_unlimited: setup.model == Model::Oxicuda,
         }
@@ -75,7 +75,7 @@ impl Devices {
     /// Compares what the allocator says about a device with the books.
     pub(super) fn state(&self, device: DeviceId, state: &DeviceState) -> Result<(), Violation> {
         let Book { memory, outside } = self.books[device];
-        let pools = self.pools.iter().filter(|(on, _)| *on == device).map(|(_, bytes)| *bytes);
+        let pools = self.pools.iter().filter(|(on, _)| *on == Some(device)).map(|(_, bytes)| *bytes);
         let pools = pools.fold(0, u64::saturating_add);
         let leaving = self.leaving.values().filter(|(on, ..)| *on == device);
         let leaving: u64 = leaving.map(|(_, bytes, _)| bytes).sum();

@@ -172,7 +172,9 @@ impl<'p> Book<'p> {
     /// The name of memory: of the allocation, or of the buffer of the host.
     pub(crate) fn memory(&self, memory: Memory) -> Cow<'p, str> {
         match memory {
-            Memory::Device(alloc) | Memory::Managed(alloc) => Cow::Owned(self.block(alloc)),
+            Memory::Device(alloc) | Memory::Managed(alloc) | Memory::HostPool(alloc) => {
+                Cow::Owned(self.block(alloc))
+            }
             Memory::Pinned(id) | Memory::Pageable(id) => {
                 let program: &'p Program = self.program;
                 Cow::Borrowed(&program.names.buffers[program.host_buffers[id].name])

@@ -9,7 +9,8 @@ use super::{Chosen, Instruction, Outcome, Unit, codes};
 use crate::base::{Bytes, DeviceId, Diagnostic, EventId, HostId, KernelId, Nanos, Span, StreamId, nearest};
 use crate::syntax::ast::{self, Setting, SettingValue, Settings};
 use crate::trace::{
-    Access, Attributes, DeviceSet, DeviceSetup, Law, Model, PoolSetup, Reuse, Setup, StreamKind, StreamSetup,
+    Access, Attributes, DeviceSet, DeviceSetup, HandleType, Law, Model, PoolSetup, Reuse, Setup, StreamKind,
+    StreamSetup,
 };
 use std::collections::BTreeMap;
 
@@ -93,14 +94,13 @@ impl Checker<'_> {
     fn new_device(&mut self, name: &str, memory: Bytes) -> DeviceId {
         let device = self.setup.devices.push(DeviceSetup { memory, peers: DeviceSet::NONE });
         self.names.devices.push(name.to_owned());
-        let pool = PoolSetup { device, attributes: Attributes::default(), max_size: None };
-        self.default_pools.push(self.setup.pools.push(pool));
+        self.default_pools.push(self.setup.pools.push(PoolSetup::on(device)));
         self.names.pools.push(format!("{name}.default_pool"));
         device
     }
 
     pub(super) fn declare_pool(&mut self, pool: &ast::Pool) {
-        let setup = self.pool_setup(pool);
+        let setup = self.pool_setup(pool).filter(|setup| self.is_possible(pool, setup));
         if self.setup.pools.len() as u64 >= POOLS_MAX {
             let message = format!("`{}` brings the number of pools above {POOLS_MAX}", pool.name.text);
             self.error(codes::TOO_MANY_NAMES, message, pool.name.span, "");
@@ -114,13 +114,17 @@ impl Checker<'_> {
 
     /// What the line of a pool says about it.
     pub(super) fn pool_setup(&mut self, pool: &ast::Pool) -> Option<PoolSetup> {
-        let device = self.device(pool.device.as_ref(), pool.name.span);
+        let location = self.location(pool);
         let mut attributes = Attributes::default();
-        let mut max_size = None;
-        let known = ["release_threshold", "max_size", "reuse"];
+        let (mut max_size, mut handle) = (None, HandleType::None);
+        let known = ["release_threshold", "max_size", "reuse", "handle"];
         for (setting, name) in self.settings(&pool.settings, "pool", &known) {
             if name == "reuse" {
                 attributes.reuse = self.reuse(setting).unwrap_or(attributes.reuse);
+                continue;
+            }
+            if name == "handle" {
+                handle = self.handle_type(setting).unwrap_or(handle);
                 continue;
             }
             let Some(value) = self.setting_value(setting, "a size such as `1GiB`") else { continue };
@@ -131,7 +135,7 @@ impl Checker<'_> {
                 _ => max_size = Some(size).filter(|size| *size != Bytes::ZERO),
             }
         }
-        Some(PoolSetup { device: device?, attributes, max_size })
+        Some(PoolSetup { location: location?, attributes, max_size, handle })
     }
 
     /// The settings of known names, each at most once.
@@ -158,7 +162,11 @@ impl Checker<'_> {
         valid
     }
 
-    fn setting_value<'s>(&mut self, setting: &'s Setting, wanted: &str) -> Option<&'s ast::Expression> {
+    pub(super) fn setting_value<'s>(
+        &mut self,
+        setting: &'s Setting,
+        wanted: &str,
+    ) -> Option<&'s ast::Expression> {
         match &setting.value {
             SettingValue::Expression(value) => Some(value),
             SettingValue::List { span, .. } => {

@@ -313,9 +313,12 @@ impl<'c> Walk<'c> {
 
     fn call(&mut self, stmt: StmtId, action: &Action) {
         match action {
-            Action::Alloc { buffer, size, .. } => self.alloc(stmt, buffer, size, Kind::Device),
+            Action::Alloc { buffer, size, pool, .. } => {
+                self.alloc(stmt, buffer, size, self.extents.kind_of(*pool));
+            }
             Action::Malloc { buffer, size, managed, .. } => {
-                self.alloc(stmt, buffer, size, if *managed { Kind::Managed } else { Kind::Device });
+                let kind = if *managed { Kind::Managed } else { Kind::Device };
+                self.alloc(stmt, buffer, size, Some(kind));
             }
             Action::Free { buffer, .. } | Action::PlainFree(buffer) => {
                 if let Some(buffer) = self.used(stmt, 0, buffer)
@@ -370,7 +373,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    fn alloc(&mut self, stmt: StmtId, buffer: &Chosen<BufferId>, size: &Formula, kind: Kind) {
+    fn alloc(&mut self, stmt: StmtId, buffer: &Chosen<BufferId>, size: &Formula, kind: Option<Kind>) {
         let Some(buffer) = self.chosen(buffer) else { return };
         self.extents.allocated(buffer, size, kind);
         self.names(buffer);

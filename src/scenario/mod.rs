@@ -17,6 +17,7 @@ mod handles;
 mod held;
 mod life;
 mod lifetimes;
+mod locations;
 mod memory;
 mod moments;
 mod names;

@@ -164,8 +164,8 @@ pub struct Device {
 pub struct Pool {
     /// Its name.
     pub name: Name,
-    /// The device after `on`.
-    pub device: Option<Name>,
+    /// Where its memory is, after `on`.
+    pub location: Option<Location>,
     /// Its settings.
     pub settings: Settings,
 }

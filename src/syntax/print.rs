@@ -189,8 +189,8 @@ impl Display for Statement {
             Statement::Scenario(title) => write!(f, "scenario \"{title}\""),
             Statement::Model(model) => write!(f, "model {model}"),
             Statement::Device(Device { name, settings }) => write!(f, "device {name}{settings}"),
-            Statement::Pool(Pool { name, device, settings }) => {
-                write!(f, "pool {name}{}{settings}", After(" on ", device))
+            Statement::Pool(Pool { name, location, settings }) => {
+                write!(f, "pool {name}{}{settings}", After(" on ", location))
             }
             Statement::Streams(Streams { names, device, kind }) => {
                 write!(f, "stream {}{}{}", Commas(names), After(" on ", device), After(" ", kind))
@@ -367,7 +367,9 @@ impl Display for Create {
                 write!(f, "stream {name}{}{}", After(" on ", device), After(" ", kind))?;
             }
             Created::Event(name) => write!(f, "event {name}")?,
-            Created::Pool(Pool { name, device, .. }) => write!(f, "pool {name}{}", After(" on ", device))?,
+            Created::Pool(Pool { name, location, .. }) => {
+                write!(f, "pool {name}{}", After(" on ", location))?;
+            }
         }
         After(" reusing ", &self.reusing).fmt(f)?;
         self.resource.settings().map_or(Ok(()), |settings| settings.fmt(f))

@@ -95,8 +95,8 @@ impl Tree<'_> {
     fn pool<'t>(&mut self, mut parts: impl Iterator<Item = Node<'t>>, opens: bool) -> Statement {
         let name = self.name(next(&mut parts));
         let mut parts = parts.peekable();
-        let device = parts.next_if(|part| part.as_rule() == Rule::on_device).map(|on| self.only_name(on));
-        Statement::Pool(Pool { name, device, settings: self.inline_settings(parts, opens) })
+        let location = parts.next_if(|part| part.as_rule() == Rule::location).map(|on| self.location(on));
+        Statement::Pool(Pool { name, location, settings: self.inline_settings(parts, opens) })
     }
 
     /// The only part of a node, which is a word.
@@ -282,6 +282,7 @@ impl Tree<'_> {
         let mut parts = parts.into_iter();
         let name = self.name(next(&mut parts));
         let mut parts = parts.peekable();
+        let location = parts.next_if(|part| part.as_rule() == Rule::location).map(|on| self.location(on));
         let device = parts.next_if(|part| part.as_rule() == Rule::on_device).map(|on| self.only_name(on));
         let resource = match rule {
             Rule::created_stream => {
@@ -289,7 +290,7 @@ impl Tree<'_> {
                 Created::Stream { name, device, kind }
             }
             Rule::created_event => Created::Event(name),
-            _ => Created::Pool(Pool { name, device, settings: self.inline_settings(parts, opens) }),
+            _ => Created::Pool(Pool { name, location, settings: self.inline_settings(parts, opens) }),
         };
         Create { resource, reusing }
     }

@@ -86,12 +86,86 @@ impl DeviceSetup {
 /// A memory pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSetup {
-    /// The device that its memory is on.
-    pub device: DeviceId,
+    /// Where its memory is.
+    pub location: Location,
     /// Its writable attributes.
     pub attributes: Attributes,
     /// `cudaMemPoolProps::maxSize`, as written; `None`: no limit but the device.
     pub max_size: Option<Bytes>,
+    /// How it can be shared with other processes.
+    pub handle: HandleType,
+}
+
+impl PoolSetup {
+    /// A pool of a device with CUDA's defaults.
+    pub fn on(device: DeviceId) -> Self {
+        Self {
+            location: Location::Device(device),
+            attributes: Attributes::default(),
+            max_size: None,
+            handle: HandleType::None,
+        }
+    }
+
+    /// Why there can be no such pool, in words (CUDA driver API, `cuMemPoolCreate`: `CUDA_ERROR_INVALID_VALUE`).
+    pub fn contradiction(&self) -> Option<&'static str> {
+        match (self.location, self.handle) {
+            (Location::HostNumaCurrent, _) => Some("a pool is on a node that is named"),
+            (Location::Host, handle) if handle != HandleType::None => {
+                Some("a pool on the host without a node cannot be shared")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Where the memory of a pool is (`cudaMemLocation`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// On a device.
+    Device(DeviceId),
+    /// On the host.
+    Host,
+    /// On this NUMA node of the host.
+    HostNuma(u32),
+    /// On the node of the calling thread, where no pool can be.
+    HostNumaCurrent,
+}
+
+impl Location {
+    /// The device.
+    pub const fn device(self) -> Option<DeviceId> {
+        match self {
+            Location::Device(device) => Some(device),
+            Location::Host | Location::HostNuma(_) | Location::HostNumaCurrent => None,
+        }
+    }
+}
+
+/// How a pool can be shared with other processes (`cudaMemAllocationHandleType`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HandleType {
+    /// Not at all.
+    #[default]
+    None,
+    /// By a file descriptor.
+    PosixFd,
+    /// By a handle of the fabric that connects devices.
+    Fabric,
+}
+
+impl HandleType {
+    /// Every one.
+    pub const ALL: [HandleType; 3] = [HandleType::None, HandleType::PosixFd, HandleType::Fabric];
+
+    /// The word of the language and of every report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            HandleType::None => "none",
+            HandleType::PosixFd => "posix_fd",
+            HandleType::Fabric => "fabric",
+        }
+    }
 }
 
 /// The writable attributes of a pool.

@@ -53,7 +53,7 @@ impl Sink for Recorder {
 fn setup() -> Setup {
     let device = DeviceId::new(0);
     let stream = |kind| StreamSetup { device, kind };
-    let pool = |attributes| PoolSetup { device, attributes, max_size: None };
+    let pool = |attributes| PoolSetup { attributes, ..PoolSetup::on(device) };
     Setup {
         model: Model::Cuda,
         devices: index_vec![DeviceSetup { memory: Bytes::mib(160), peers: DeviceSet::NONE }],

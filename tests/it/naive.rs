@@ -40,7 +40,8 @@ impl Walk {
             let reuse = Reuse { follow_event: on(), opportunistic: on(), internal: on() };
             let release_threshold = [Bytes(0), Bytes(CHUNK + 1), Bytes::MAX][draws.below(3) as usize];
             let max_size = (draws.below(3) == 0).then(|| Bytes(draws.between(1, 4 * CHUNK)));
-            PoolSetup { device, attributes: Attributes { release_threshold, reuse }, max_size }
+            let attributes = Attributes { release_threshold, reuse };
+            PoolSetup { attributes, max_size, ..PoolSetup::on(device) }
         };
         let pools: IndexVec<PoolId, PoolSetup> = index_vec![pool(), pool()];
         let naive_pool = |setup: &PoolSetup| NaivePool {

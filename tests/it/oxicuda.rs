@@ -46,9 +46,9 @@ impl Walk {
             (max, release_threshold)
         });
         let pool = |(max_size, release_threshold)| PoolSetup {
-            device: DeviceId::new(0),
             attributes: Attributes { release_threshold, ..Attributes::default() },
             max_size,
+            ..PoolSetup::on(DeviceId::new(0))
         };
         let kind = |stream| if stream == 0 { StreamKind::Legacy } else { StreamKind::Blocking };
         let setup = Setup {

@@ -31,6 +31,7 @@ const PARTS: &str = "Parts and views";
 const COPIES: &str = "Copies, and memory of the host";
 const OUTSIDE: &str = "Memory outside of pools";
 const ACCESS: &str = "Access of devices";
+const ON_HOST: &str = "Pools on the host";
 const THREADS: &str = "Host threads";
 const EXPECTATIONS: &str = "Expectations";
 const VARIANTS: &str = "Variants";
@@ -237,6 +238,20 @@ Whether they do is said for each pool, by `grant`.",
         ACCESS,
         "Expects that a device has access to a pool, or could have it to the memory of another device.
 With `read` or `read_write` behind it, just this access; with `not`, that it has none.",
+    ),
+    form(
+        "host_numa",
+        "pool NAME on host_numa 0",
+        ON_HOST,
+        "A node of the host, on which a pool has its memory, cudaMemLocationTypeHostNuma.
+`on host` leaves the node open. Devices reach such memory once they are given access.",
+    ),
+    form(
+        "handle",
+        "pool NAME on DEVICE { handle = posix_fd }",
+        ON_HOST,
+        "A setting of a pool: what it can be shared with other processes by, `posix_fd` or `fabric`.
+Without it, or with `none`, it cannot be.",
     ),
     word("thread", THREADS, "Starts a host thread, which does what stands in the block."),
     word(

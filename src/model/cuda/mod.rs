@@ -18,7 +18,7 @@ use super::{Allocator, Denied, Freed, Known, Origin, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
 use crate::trace::{
     Account, AllocId, Attribute, Block, BlockState, Cut, Decision, DeviceSetup, DeviceState, Failure, Policy,
-    PoolPicture, PoolState, Range, Readiness, Refusals, Remap, Rules, Setup, Target, Ticket,
+    PoolPicture, PoolSetup, PoolState, Range, Readiness, Refusals, Remap, Rules, Setup, Target, Ticket,
 };
 use address::AddressSpace;
 use chunks::Span;
@@ -32,6 +32,7 @@ use tiles::{State, TileId};
 #[derive(Debug)]
 pub struct Cuda {
     rules: Rules,
+    /// The last one is the host, whose memory pools have as well.
     devices: IndexVec<DeviceId, Device>,
     pools: IndexVec<PoolId, Pool>,
     addresses: AddressSpace,
@@ -91,14 +92,17 @@ impl Cuda {
     /// The allocator before the first call.
     pub fn new(setup: &Setup) -> Self {
         let streams = setup.streams.len();
-        let pool = |pool| Pool::new(pool, setup.rules.granule, streams);
+        let host = DeviceId::from_usize(setup.devices.len());
+        let home = |pool: &PoolSetup| pool.location.device().unwrap_or(host);
+        let pool = |pool| Pool::new(pool, home(pool), setup.rules.granule, streams);
+        let memory = setup.devices.iter().map(|device| device.memory).chain([DeviceSetup::MEMORY_MAX]);
+        let device = |memory: Bytes| {
+            let memory = memory.min(DeviceSetup::MEMORY_MAX).0;
+            Device { memory, reserved: 0, outside: 0 }
+        };
         Self {
             rules: setup.rules,
-            devices: setup
-                .devices
-                .iter()
-                .map(|d| Device { memory: d.memory.min(DeviceSetup::MEMORY_MAX).0, reserved: 0, outside: 0 })
-                .collect(),
+            devices: memory.map(device).collect(),
             pools: setup.pools.iter().map(pool).collect(),
             addresses: AddressSpace::new(setup.rules.growth.0),
             outside: Outside::default(),
@@ -304,7 +308,8 @@ impl Allocator for Cuda {
         for id in self.pools.indices() {
             self.pools[id].observe(observed);
             let Pool { device, attributes, .. } = self.pools[id];
-            if releases == Some(device) {
+            let is_of_host = device.index() + 1 == self.devices.len();
+            if releases.is_some_and(|releases| releases == device || is_of_host) {
                 let bytes = self.release_above(id, attributes.release_threshold);
                 released.extend((bytes > Bytes::ZERO).then_some((id, bytes)));
             }

@@ -84,10 +84,10 @@ reuse_on_clone!(Pool {
 });
 
 impl Pool {
-    pub(super) fn new(setup: &PoolSetup, granule: Bytes, streams: usize) -> Self {
+    pub(super) fn new(setup: &PoolSetup, device: DeviceId, granule: Bytes, streams: usize) -> Self {
         let rounded = |size: Bytes| size.checked_round_up(granule).unwrap_or(Bytes::MAX).0;
         Self {
-            device: setup.device,
+            device,
             max_size: setup.max_size.map(rounded),
             attributes: setup.attributes,
             ledger: Ledger::default(),

@@ -77,8 +77,9 @@ impl Mismatches {
                 }
                 let now = state.reserved.0;
                 let before = self.reserved.insert(pool, now).unwrap_or(0);
-                let device = book.program.setup.pools[pool].device;
-                self.free_becomes(device, event.stmt, |free| (free + before).saturating_sub(now));
+                if let Some(device) = book.program.setup.pools[pool].location.device() {
+                    self.free_becomes(device, event.stmt, |free| (free + before).saturating_sub(now));
+                }
             }
             Kind::Device { device, state } => self.free_becomes(device, event.stmt, |_| state.free().0),
             Kind::Returned { device, bytes, .. } => {
