@@ -25,10 +25,12 @@ struct Granted {
 pub(super) struct Grants {
     pools: IndexVec<PoolId, Granted>,
     peers: IndexVec<DeviceId, DeviceSet>,
+    /// Each device as the first process knows it.
+    physical: IndexVec<DeviceId, DeviceId>,
     late_check: bool,
 }
 
-reuse_on_clone!(Grants { pools, peers, late_check });
+reuse_on_clone!(Grants { pools, peers, physical, late_check });
 
 impl Grants {
     pub(super) fn new(setup: &Setup) -> Self {
@@ -40,6 +42,7 @@ impl Grants {
         Self {
             pools: setup.pools.iter().map(|pool| granted(pool.location.device())).collect(),
             peers: setup.devices.iter().map(|device| device.peers).collect(),
+            physical: setup.devices.indices().map(|device| setup.physical(device)).collect(),
             late_check: setup.rules.late_access_check,
         }
     }
@@ -97,6 +100,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// Fails a call that names what does not exist, or touches what it may not.
     pub(super) fn check(&mut self, caller: Caller, call: &Call) -> Result<(), Failure> {
         self.resources.check(call)?;
+        self.shares.check(call)?;
         let Some((failure, out_of_reach)) = self.out_of_reach(call) else { return Ok(()) };
         if let Some((pool, device)) = out_of_reach {
             let reach = self.grants.reach(pool, device);
@@ -142,7 +146,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     fn is_between_devices(&self, to: &Use, from: &Use) -> bool {
         let home = |used: &Use| match used.memory {
             Memory::Device(alloc) => match self.model.origin(alloc)? {
-                Origin::Pool(pool) => self.grants.pools[pool].home,
+                Origin::Pool(pool) => self.grants.pools[pool].home.map(|home| self.grants.physical[home]),
                 Origin::Outside(device) => Some(device),
             },
             Memory::Managed(_) | Memory::HostPool(_) | Memory::Pinned(_) | Memory::Pageable(_) => None,

@@ -12,7 +12,8 @@ use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, reuse_on_clone};
 use crate::model::Allocator;
 use crate::order::Operation;
 use crate::trace::{
-    Call, Detail, Event, Failure, Kind, Location, Reading, Reply, Resource, Setup, Sink, Target,
+    Call, Detail, Event, Exported, Failure, Imported, Kind, Location, PoolSetup, Reading, Reply, Resource,
+    Setup, Sink, Target,
 };
 
 /// Whether a thing can be used.
@@ -56,7 +57,8 @@ reuse_on_clone!(Resources { streams, events, pools, homes, devices, is_any_missi
 impl Resources {
     pub(super) fn new(setup: &Setup) -> Self {
         let first_of = |device| {
-            setup.pools.iter_enumerated().find(|(_, pool)| pool.location == Location::Device(device))
+            let is_there = |pool: &PoolSetup| pool.location == Location::Device(device) && !pool.imported;
+            setup.pools.iter_enumerated().find(|(_, pool)| is_there(pool))
         };
         let pools = |device| {
             let default = first_of(device).map(|(pool, _)| pool);
@@ -131,6 +133,11 @@ impl Resources {
             | Call::Grant { pool, .. }
             | Call::SetPool { pool, .. } => self.exists(Resource::Pool(*pool)),
             Call::Destroy(resource) => self.exists(*resource),
+            Call::Export { what: Exported::Pool(pool), .. }
+            | Call::Import { into: Imported::Memory(pool), .. } => self.exists(Resource::Pool(*pool)),
+            Call::Export { what: Exported::Event(event), .. } => self.exists(Resource::Event(*event)),
+            Call::Export { what: Exported::Memory(_), .. }
+            | Call::Import { into: Imported::Pool(_) | Imported::Event(_), .. } => Ok(()),
             // An expectation may look at what a destroyed pool still holds.
             Call::Read(Reading::Device(..) | Reading::Peer(..)) | Call::Peek(_) | Call::Create { .. } => {
                 Ok(())

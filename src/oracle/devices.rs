@@ -3,7 +3,7 @@
 
 use super::accounting::Violation;
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId};
-use crate::trace::{DeviceState, Model, Setup, Ticket};
+use crate::trace::{DeviceState, Model, PoolSetup, Setup, Ticket};
 use std::collections::BTreeMap;
 
 /// The books of the devices.
@@ -12,7 +12,7 @@ pub(super) struct Devices {
     books: IndexVec<DeviceId, Book>,
     /// Whether pools may hold more than the device has.
     is_unlimited: bool,
-    /// For each pool, its device if it is on one, and what it has reserved.
+    /// For each pool, the device whose memory it takes, if it takes any, and what it has reserved.
     pools: IndexVec<PoolId, (Option<DeviceId>, u64)>,
     /// What waits for its free to complete, and whether that has.
     leaving: BTreeMap<Ticket, (DeviceId, u64, bool)>,
@@ -24,13 +24,18 @@ struct Book {
     outside: u64,
 }
 
+/// An imported pool has the memory of another one.
+fn takes_from(setup: &Setup, pool: &PoolSetup) -> Option<DeviceId> {
+    pool.location.device().filter(|_| !pool.imported).map(|device| setup.physical(device))
+}
+
 impl Devices {
     /// The books before the first call.
     pub(super) fn new(setup: &Setup) -> Self {
         let book = |memory: Bytes| Book { memory: memory.0, outside: 0 };
         Self {
             books: setup.devices.iter().map(|device| book(device.memory)).collect(),
-            pools: setup.pools.iter().map(|pool| (pool.location.device(), 0)).collect(),
+            pools: setup.pools.iter().map(|pool| (takes_from(setup, pool), 0)).collect(),
             leaving: BTreeMap::new(),
             is_unlimited: setup.model == Model::Oxicuda,
         }

@@ -4,6 +4,7 @@
 
 mod existence;
 mod expected;
+mod shared;
 
 use super::broken::Broken;
 use super::handles::{Creation, Handles};
@@ -316,6 +317,7 @@ impl Thread {
             }
             Action::Read { reading, register } => self.reads(*register, Call::Read(*reading)),
             Action::Peek { reading, register } => self.reads(*register, Call::Peek(*reading)),
+            Action::Export { .. } | Action::Import { .. } => self.shares(action, buffers)?,
             Action::SetPool { .. } | Action::Grant { .. } | Action::Create { .. } | Action::Destroy(_) => {
                 self.existence(action)?
             }

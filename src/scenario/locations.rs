@@ -2,7 +2,7 @@
 
 use super::check::Checker;
 use super::codes;
-use crate::base::Diagnostic;
+use crate::base::{Diagnostic, Span};
 use crate::syntax::ast::{self, ExpressionKind, Setting, SettingValue};
 use crate::trace::{HandleType, Location, PoolSetup};
 
@@ -11,12 +11,16 @@ impl Checker<'_> {
     pub(super) fn location(&mut self, pool: &ast::Pool) -> Option<Location> {
         match &pool.location {
             None => self.device(None, pool.name.span).map(Location::Device),
-            Some(ast::Location::Device(device)) => {
-                self.device(Some(device), pool.name.span).map(Location::Device)
-            }
-            Some(ast::Location::Host) => Some(Location::Host),
-            Some(ast::Location::HostNumaCurrent) => Some(Location::HostNumaCurrent),
-            Some(ast::Location::HostNuma(node)) => {
+            Some(location) => self.location_of(location, pool.name.span),
+        }
+    }
+
+    pub(super) fn location_of(&mut self, location: &ast::Location, named: Span) -> Option<Location> {
+        match location {
+            ast::Location::Device(device) => self.device(Some(device), named).map(Location::Device),
+            ast::Location::Host => Some(Location::Host),
+            ast::Location::HostNumaCurrent => Some(Location::HostNumaCurrent),
+            ast::Location::HostNuma(node) => {
                 let number = self.constant_count(node)?;
                 let known = u32::try_from(number).ok();
                 if known.is_none() {

@@ -14,7 +14,9 @@ mod setup;
 mod sink;
 mod state;
 
-pub use call::{Attribute, Call, Comparison, Failure, Figure, Law, Reply, Resource, Takes, Target};
+pub use call::{
+    Attribute, Call, Comparison, Exported, Failure, Figure, Imported, Law, Reply, Resource, Takes, Target,
+};
 pub use cut::{Cut, Ticket, join};
 pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refusal, Refusals};
 pub use device::{DeviceFigure, DeviceState, Reading};

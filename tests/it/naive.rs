@@ -7,8 +7,8 @@ use millpond::base::{Bytes, DeviceId, Draws, IndexVec, PoolId, StreamId, index_v
 use millpond::model::cuda::Cuda;
 use millpond::model::{Allocator, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, DeviceSet, DeviceSetup, DeviceState, HostCosts, Model,
-    Policy, PoolSetup, Readiness, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
+    AllocId, Attribute, Attributes, BlockState, DeviceSetup, DeviceState, HostCosts, Model, Policy,
+    PoolSetup, Readiness, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use model::{ALIGN, CHUNK, Cuts, GRANULE, Is, Naive, NaivePool, Piece, is_held};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,13 +56,15 @@ impl Walk {
         let naive_pools = pools.iter().map(naive_pool).collect();
         let setup = Setup {
             model: Model::Cuda,
-            devices: index_vec![DeviceSetup { memory: Bytes(memory), peers: DeviceSet::NONE }],
+            devices: index_vec![DeviceSetup::new(Bytes(memory))],
             pools,
             streams: (0..streams).map(|_| StreamSetup { device, kind: StreamKind::NonBlocking }).collect(),
             events: 0,
             signals: 0,
             created: Vec::new(),
             hosts: 1,
+            processes: index_vec![],
+            interprocess: Vec::new(),
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
             rules: Rules {
@@ -72,6 +74,7 @@ impl Walk {
                 remap: if remap { Remap::Idle } else { Remap::Off },
                 legacy_sync_releases: false,
                 late_access_check: false,
+                first_free_ends_imports: false,
             },
             host: HostCosts::default(),
         };

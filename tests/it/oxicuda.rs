@@ -7,8 +7,8 @@ use millpond::model::oxicuda::Oxicuda;
 use millpond::model::stream_order as seed;
 use millpond::model::{Allocator, Freed, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, Call, DeviceSet, DeviceSetup, Failure, HostCosts, Model,
-    Policy, PoolSetup, Remap, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
+    AllocId, Attribute, Attributes, BlockState, Call, DeviceSetup, Failure, HostCosts, Model, Policy,
+    PoolSetup, Remap, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -53,7 +53,7 @@ impl Walk {
         let kind = |stream| if stream == 0 { StreamKind::Legacy } else { StreamKind::Blocking };
         let setup = Setup {
             model: Model::Oxicuda,
-            devices: index_vec![DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }; 2],
+            devices: index_vec![DeviceSetup::new(Bytes::gib(1)); 2],
             pools: limits.into_iter().map(pool).collect(),
             streams: streams
                 .iter()
@@ -64,6 +64,8 @@ impl Walk {
             signals: 0,
             created: Vec::new(),
             hosts: 1,
+            processes: index_vec![],
+            interprocess: Vec::new(),
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
             rules: Rules {
@@ -73,6 +75,7 @@ impl Walk {
                 remap: Remap::Idle,
                 legacy_sync_releases: false,
                 late_access_check: false,
+                first_free_ends_imports: false,
             },
             host: HostCosts::default(),
         };

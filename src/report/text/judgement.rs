@@ -198,6 +198,10 @@ impl Failures {
                     let name = &book.program.names.barriers[*barrier];
                     format!("        barrier {name}, to which too few threads have come")
                 }
+                Waiter::Signal(signal) if book.program.names.shares.contains(signal) => {
+                    let name = &book.program.names.signals[*signal];
+                    format!("        an export as {name}, which did not happen")
+                }
                 Waiter::Signal(signal) => {
                     format!("        signal {}, which was not given", book.program.names.signals[*signal])
                 }

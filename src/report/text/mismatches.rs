@@ -77,7 +77,10 @@ impl Mismatches {
                 }
                 let now = state.reserved.0;
                 let before = self.reserved.insert(pool, now).unwrap_or(0);
-                if let Some(device) = book.program.setup.pools[pool].location.device() {
+                let setup = &book.program.setup;
+                let takes = Some(&setup.pools[pool]).filter(|pool| !pool.imported);
+                if let Some(device) = takes.and_then(|pool| pool.location.device()) {
+                    let device = setup.physical(device);
                     self.free_becomes(device, event.stmt, |free| (free + before).saturating_sub(now));
                 }
             }

@@ -4,7 +4,7 @@ use super::{Broken, Expects, Thread};
 use crate::scenario::handles::{Creation, Handles};
 use crate::scenario::held::Kind;
 use crate::scenario::{Action, Handle, Program};
-use crate::trace::{Call, Resource};
+use crate::trace::{Call, Imported, Resource};
 
 impl Thread {
     /// Puts into a call what its names stand for now.
@@ -14,9 +14,17 @@ impl Thread {
             (Call::Create { resource, .. }, Expects::Created(creation)) => {
                 *resource = handles.next(*creation);
             }
-            (Call::Alloc { pool: Some(pool), .. }, Expects::Placement(_, kind))
-                if program.setup.pools[*pool].location.device().is_none() =>
-            {
+            (Call::Import { into, .. }, Expects::Created(creation)) => {
+                *into = match handles.next(*creation) {
+                    Resource::Event(event) => Imported::Event(event),
+                    Resource::Pool(pool) => Imported::Pool(pool),
+                    Resource::Stream(_) => *into,
+                };
+            }
+            (
+                Call::Alloc { pool: Some(pool), .. } | Call::Import { into: Imported::Memory(pool), .. },
+                Expects::Placement(_, kind),
+            ) if program.setup.pools[*pool].location.device().is_none() => {
                 *kind = Kind::HostPool;
             }
             _ => {}
