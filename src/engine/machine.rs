@@ -236,14 +236,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Ok(Reply::Value(value))
             }
             Call::Peek(reading) => Ok(Reply::Value(self.read(caller, *reading))),
-            Call::Signal(signal) => {
-                self.signal(caller.host, *signal);
-                Ok(Reply::Done)
-            }
-            Call::Spawn(host) => {
-                self.spawn(caller.host, *host);
-                Ok(Reply::Done)
-            }
+            Call::Signal(signal) => Ok(self.signal(caller.host, *signal)),
+            Call::Spawn(host) => Ok(self.spawn(caller.host, *host)),
             Call::Expect { expect, operands } => {
                 self.emit(caller, None, Kind::Expect { expect: *expect, operands });
                 Ok(Reply::Done)

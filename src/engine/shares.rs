@@ -123,8 +123,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             return Err(failure);
         }
         self.shares.exported[under] = Some(what);
-        self.signal(caller.host, under);
-        Ok(Reply::Done)
+        Ok(self.signal(caller.host, under))
     }
 
     /// Waits until the export has happened.

@@ -329,10 +329,9 @@ impl Thread {
                 let uses = self.uses(uses, By::Device, buffers)?;
                 Call::Collective { stream: self.chosen(stream)?, collective: *collective, uses }
             }
-            Action::Signal(signal) => Call::Signal(*signal),
-            Action::Await(signal) => Call::Await(*signal),
-            Action::Join(thread) => Call::Join(self.chosen(thread)?),
-            Action::Barrier(barrier) => Call::Barrier(*barrier),
+            Action::Signal(_) | Action::Await(_) | Action::Join(_) | Action::Barrier(_) => {
+                self.meets(action)?
+            }
             Action::Compare { .. }
             | Action::Relate { .. }
             | Action::ExpectReady { .. }

@@ -364,14 +364,7 @@ impl<'c> Walk<'c> {
                     self.touched(stmt, nth, place, By::Host);
                 }
             }
-            Action::Copy { to, from, .. } => {
-                let sides = [(0, to), (1, from)].map(|(nth, place)| self.touched(stmt, nth, place, By::Copy));
-                if let [Some(left), Some(right)] = sides
-                    && let Some(wrong) = self.extents.copied((left, to), (right, from))
-                {
-                    self.mistake(stmt, 0, Mistake::Place(wrong), left);
-                }
-            }
+            Action::Copy { to, from, .. } => self.copied(stmt, to, from),
             Action::Memset { at, .. } => {
                 self.touched(stmt, 0, at, By::Device);
             }
@@ -387,6 +380,15 @@ impl<'c> Walk<'c> {
                 self.used(stmt, 0, buffer);
             }
             _ => {}
+        }
+    }
+
+    fn copied(&mut self, stmt: StmtId, to: &Place, from: &Place) {
+        let sides = [(0, to), (1, from)].map(|(nth, place)| self.touched(stmt, nth, place, By::Copy));
+        if let [Some(left), Some(right)] = sides
+            && let Some(wrong) = self.extents.copied((left, to), (right, from))
+        {
+            self.mistake(stmt, 0, Mistake::Place(wrong), left);
         }
     }
 

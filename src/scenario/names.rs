@@ -32,6 +32,15 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// What an import gives a name to.
+    const fn imported(place: &ast::ImportPlace) -> Self {
+        match place {
+            ast::ImportPlace::On(_) => Kind::Pool,
+            ast::ImportPlace::From(_) => Kind::Buffer,
+            ast::ImportPlace::Nothing => Kind::Event,
+        }
+    }
+
     /// Whether a name of this kind means the same in every process.
     const fn is_common(self) -> bool {
         matches!(
@@ -281,12 +290,7 @@ impl NameTable {
                     self.declares(kind, create.resource.name());
                 }
                 if let CallKind::Import(import) = &call.kind {
-                    let kind = match import.place {
-                        ast::ImportPlace::On(_) => Kind::Pool,
-                        ast::ImportPlace::From(_) => Kind::Buffer,
-                        ast::ImportPlace::Nothing => Kind::Event,
-                    };
-                    self.declares(kind, &import.name.segments[0].name);
+                    self.declares(Kind::imported(&import.place), &import.name.segments[0].name);
                 }
                 if let Some(body) = call.body() {
                     self.survey(&body.items, text);

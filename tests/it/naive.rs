@@ -28,6 +28,18 @@ struct Walk {
     ended: bool,
 }
 
+fn rules(remap: bool) -> Rules {
+    Rules {
+        alignment: Bytes(ALIGN),
+        growth: Bytes(CHUNK),
+        granule: Bytes(GRANULE),
+        remap: if remap { Remap::Idle } else { Remap::Off },
+        legacy_sync_releases: false,
+        late_access_check: false,
+        first_free_ends_imports: false,
+    }
+}
+
 impl Walk {
     fn new(seed: u64) -> Self {
         let mut draws = Draws::new(seed, 1);
@@ -67,15 +79,7 @@ impl Walk {
             interprocess: Vec::new(),
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
-            rules: Rules {
-                alignment: Bytes(ALIGN),
-                growth: Bytes(CHUNK),
-                granule: Bytes(GRANULE),
-                remap: if remap { Remap::Idle } else { Remap::Off },
-                legacy_sync_releases: false,
-                late_access_check: false,
-                first_free_ends_imports: false,
-            },
+            rules: rules(remap),
             host: HostCosts::default(),
         };
         let zero = || vec![0; streams];

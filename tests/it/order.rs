@@ -105,7 +105,7 @@ fn setup(draws: &mut Draws) -> Setup {
         signals: 0,
         created: Vec::new(),
         hosts: HOSTS,
-        processes: index_vec![],
+        processes: IndexVec::new(),
         interprocess: Vec::new(),
         barriers: IndexVec::new(),
         collectives: IndexVec::new(),

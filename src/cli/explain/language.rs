@@ -33,6 +33,7 @@ const OUTSIDE: &str = "Memory outside of pools";
 const ACCESS: &str = "Access of devices";
 const ON_HOST: &str = "Pools on the host";
 const THREADS: &str = "Host threads";
+const PROCESSES: &str = "Processes";
 const EXPECTATIONS: &str = "Expectations";
 const VARIANTS: &str = "Variants";
 const MODELS: &str = "Models";
@@ -258,6 +259,32 @@ Without it, or with `none`, it cannot be.",
         "async",
         THREADS,
         "A thread that writes or reads memory of the host meanwhile; `await` waits for it.",
+    ),
+    word(
+        "process",
+        PROCESSES,
+        "Starts another process, which does what stands in the block.
+Its names, streams and pools are its own; devices and kernels are those of the text around.",
+    ),
+    form(
+        "interprocess",
+        "event NAME { interprocess }",
+        PROCESSES,
+        "An event that other processes can open, cudaEventInterprocess.",
+    ),
+    word(
+        "export",
+        PROCESSES,
+        "Lets other processes import a pool, a buffer or an event under a name.
+A pool needs a `handle` for that, and an event `{ interprocess }`.",
+    ),
+    form(
+        "import",
+        "NAME = import SHARED on DEVICE",
+        PROCESSES,
+        "Gives a name to what another process exports, and waits until it has.
+Behind it stands `on gpu0` for a pool, `from` and the imported pool for memory, and nothing for an event. It does not
+wait for the memory to be ready.",
     ),
     word(
         "expect",

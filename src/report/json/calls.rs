@@ -135,6 +135,7 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
         Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
         Call::Set { .. }
+        | Call::Malloc { .. }
         | Call::SetPool { .. }
         | Call::Grant { .. }
         | Call::Export { .. }
@@ -143,9 +144,6 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         | Call::Destroy(_) => resource_line(book, call),
         Call::Read(reading) | Call::Peek(reading) => {
             CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
-        }
-        Call::Malloc { device, size, managed } => {
-            CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
         }
         Call::PlainFree { alloc } => CallLine::PlainFree { block: book.block(*alloc), serial: alloc.serial },
         Call::HostFunction { stream, takes, gives, uses } => CallLine::HostFunction {
@@ -177,6 +175,9 @@ fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             attribute: Figure::Attribute(*attribute).name(),
             value: *value,
         },
+        Call::Malloc { device, size, managed } => {
+            CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
+        }
         Call::SetPool { device, pool } => {
             CallLine::SetPool { device: &names.devices[*device], pool: &names.pools[*pool] }
         }

@@ -1,12 +1,22 @@
-//! Calls about what processes share.
+//! Calls about what processes share, and by which threads meet.
 
-use super::{Bound, Expects, Obstacle, Thread};
+use super::{Bound, Broken, Expects, Obstacle, Thread};
 use crate::scenario::handles::Creation;
 use crate::scenario::held::Kind;
 use crate::scenario::{Action, ExportOf, ImportInto};
 use crate::trace::{Call, Exported, Imported, Resource};
 
 impl Thread {
+    pub(super) fn meets(&self, action: &Action) -> Result<Call, Broken> {
+        Ok(match action {
+            Action::Signal(signal) => Call::Signal(*signal),
+            Action::Await(signal) => Call::Await(*signal),
+            Action::Join(thread) => Call::Join(self.chosen(thread)?),
+            Action::Barrier(barrier) => Call::Barrier(*barrier),
+            _ => unreachable!("only such actions come here"),
+        })
+    }
+
     pub(super) fn shares(&mut self, action: &Action, buffers: &[Bound]) -> Result<Call, Obstacle> {
         Ok(match action {
             Action::Export { what, under } => {
