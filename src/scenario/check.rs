@@ -252,7 +252,7 @@ impl<'t> Checker<'t> {
         let is_certain = self.blocks.iter().all(|around| around.block != Block::Broken);
         if declares && is_certain {
             let (message, help) = match statement {
-                Process(_) => ("a process cannot stand in a block", "move it to the end of the text"),
+                Process(_) => ("a process cannot stand in a block", "move it out of the block"),
                 _ => (
                     "a declaration cannot stand in a block",
                     "declare it before the block; an array such as `stream s[4]` declares several",
