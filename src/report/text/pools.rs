@@ -139,7 +139,8 @@ impl Pool {
         };
         let attributes = self.last.map_or(setup.attributes, |last| last.attributes);
         let name = &book.program.names.pools[id];
-        let on = if name.starts_with(on.as_str()) { String::new() } else { format!(" on {on}") };
+        let is_said = name.ends_with(&format!("{on}.default_pool"));
+        let on = if is_said { String::new() } else { format!(" on {on}") };
         let handle = match setup.handle {
             HandleType::None => String::new(),
             handle => format!(", handle {}", handle.name()),
