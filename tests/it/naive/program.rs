@@ -13,7 +13,7 @@ use millpond::engine::{Chooser, Machine, Timeline};
 use millpond::model::Allocator;
 use millpond::model::cuda::Cuda;
 use millpond::trace::{
-    AllocId, Attribute, Attributes, Call, Decision, DeviceSet, DeviceSetup, Failure, HostCosts, Law, Model,
+    AllocId, Attribute, Attributes, Call, Decision, DeviceSetup, Failure, HostCosts, Law, Model,
     Nothing, Policy, PoolSetup, Remap, Reply, Reuse, Rules, Setup, StreamKind, StreamSetup, Takes, Target,
     Ticket,
 };
@@ -445,19 +445,21 @@ fn pool(draws: &mut Draws) -> PoolSetup {
     let reuse = Reuse { follow_event: on(), opportunistic: on(), internal: on() };
     let release_threshold = [Bytes(0), Bytes(CHUNK + 1), Bytes::MAX][draws.below(3) as usize];
     let max_size = (draws.below(3) == 0).then(|| Bytes(draws.between(1, 4 * CHUNK)));
-    PoolSetup { attributes: Attributes { release_threshold, reuse }, max_size, device: DEVICE }
+    PoolSetup { attributes: Attributes { release_threshold, reuse }, max_size, ..PoolSetup::on(DEVICE) }
 }
 
 fn setup(kinds: &[StreamKind], memory: u64, remap: bool, pools: Vec<PoolSetup>) -> Setup {
     Setup {
         model: Model::Cuda,
-        devices: index_vec![DeviceSetup { memory: Bytes(memory), peers: DeviceSet::NONE }],
+        devices: index_vec![DeviceSetup::new(Bytes(memory))],
         pools: pools.into_iter().collect(),
         streams: kinds.iter().map(|kind| StreamSetup { device: DEVICE, kind: *kind }).collect(),
         events: EVENTS,
         signals: 0,
         created: Vec::new(),
         hosts: 1,
+        processes: index_vec![],
+        interprocess: Vec::new(),
         barriers: IndexVec::new(),
         collectives: IndexVec::new(),
         rules: Rules {
@@ -467,6 +469,7 @@ fn setup(kinds: &[StreamKind], memory: u64, remap: bool, pools: Vec<PoolSetup>) 
             remap: if remap { Remap::Idle } else { Remap::Off },
             legacy_sync_releases: false,
             late_access_check: false,
+            first_free_ends_imports: false,
         },
         host: HostCosts::default(),
     }
