@@ -4,6 +4,8 @@
 mod cli;
 #[cfg(feature = "cli")]
 mod colours;
+#[cfg(feature = "cli")]
+mod conformance;
 mod crossed;
 mod expectations;
 #[cfg(feature = "cli")]

@@ -33,7 +33,8 @@ between two events needs both recorded and complete.",
         5,
         "An event is recorded on a stream of its own context; a wait may cross contexts and devices.",
         "CUDA driver API, cuEventRecord, cuStreamWaitEvent",
-        partly("scenarios/basics/peer_copy.scn", "an event of the language belongs to no device"),
+        partly(
+            "scenarios/access/freed_on_a_stream_of_another_device.scn", "an event of the language belongs to no device"),
     ),
     rule(
         6,
@@ -241,7 +242,7 @@ those of the device.",
         36,
         "The threshold and the policies belong to each pool by itself.",
         "CUDA driver API, CUmemPool_attribute",
-        shown("scenarios/guide/synchronised_every_frame.scn"),
+        shown("scenarios/basics/attributes.scn"),
     ),
     rule(
         37,
