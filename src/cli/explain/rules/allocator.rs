@@ -183,7 +183,7 @@ back.",
         65,
         "Addresses within a chunk are multiples of 512 bytes, and its first one is a multiple of 32 MiB.",
         "rapidsai/rmm#2156; JuliaGPU/CUDA.jl#780; NVlabs/cutile-rs#252",
-        partly("scenarios/guide/usage_statistics.scn", "the language does not name addresses"),
+        partly("scenarios/basics/alignment.scn", "the language does not name addresses"),
     ),
     rule(
         66,
