@@ -8,7 +8,7 @@
 
 use super::machine::Caller;
 use super::{Chooser, Machine, Progress};
-use crate::base::{Bytes, DeviceId, IndexVec, PoolId, reuse_on_clone};
+use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, reuse_on_clone};
 use crate::model::Allocator;
 use crate::order::Operation;
 use crate::trace::{Call, Detail, Event, Failure, Kind, Reading, Reply, Resource, Setup, Sink, Target};
@@ -116,11 +116,14 @@ impl Resources {
             },
             Call::Trim { pool, .. }
             | Call::Set { pool, .. }
-            | Call::Read(Reading::Pool(pool, _))
+            | Call::Read(Reading::Pool(pool, _) | Reading::Access(pool, _))
+            | Call::Grant { pool, .. }
             | Call::SetPool { pool, .. } => self.exists(Resource::Pool(*pool)),
             Call::Destroy(resource) => self.exists(*resource),
             // An expectation may look at what a destroyed pool still holds.
-            Call::Read(Reading::Device(..)) | Call::Peek(_) | Call::Create { .. } => Ok(()),
+            Call::Read(Reading::Device(..) | Reading::Peer(..)) | Call::Peek(_) | Call::Create { .. } => {
+                Ok(())
+            }
             Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }
@@ -132,8 +135,14 @@ impl Resources {
             | Call::Join(_)
             | Call::Barrier(_)
             | Call::Expect { .. }
+            | Call::ExpectReady { .. }
             | Call::Snapshot(_) => Ok(()),
         }
+    }
+
+    /// Whether a stream exists.
+    pub(super) fn has_stream(&self, stream: StreamId) -> bool {
+        self.exists(Resource::Stream(stream)).is_ok()
     }
 
     /// Whether a pool exists, or has been destroyed and is still in use.

@@ -10,8 +10,8 @@ use super::{Allocator, Denied, Freed, Known, Request};
 use crate::base::{Bytes, DeviceId, EventId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
 use crate::trace::{
     Account, AllocId, Attribute, Attributes, Block, BlockState, Call, Candidate, Cut, Decision, DeviceState,
-    Failure, Ledger, Policy, PoolPicture, PoolState, Range, Refusal, Refusals, Reuse, Setup, StreamKind,
-    Target, Ticket,
+    Failure, Ledger, Policy, PoolPicture, PoolState, Range, Readiness, Refusal, Refusals, Reuse, Setup,
+    StreamKind, Target, Ticket,
 };
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,6 +68,8 @@ struct Held {
     first: u32,
     id: AllocId,
     alloc: ModelAllocation,
+    /// The number of the allocation that had it before, and what the model said then.
+    before: Option<(u32, ModelAllocation)>,
     freed: Option<Ticket>,
     /// Whether the stream of that free has been synchronised.
     is_free: bool,
@@ -93,6 +95,12 @@ reuse_on_clone!(Pool {
 impl Held {
     fn capacity(&self) -> u64 {
         self.alloc.capacity as u64
+    }
+
+    /// What the model said to an allocation that has the block, or had it before.
+    fn said_to(&self, alloc: AllocId) -> Option<ModelAllocation> {
+        let before = || self.before.filter(|(serial, _)| *serial == alloc.serial).map(|(_, said)| said);
+        if self.id == alloc { Some(self.alloc) } else { before() }
     }
 
     /// What was asked for, as far as there is so much.
@@ -223,13 +231,14 @@ impl Oxicuda {
         if let Some(slot) = known {
             let held = &mut self.blocks[slot as usize];
             let before = held.id;
+            held.before = Some((held.id.serial, held.alloc));
             held.id.serial = serial;
             (held.alloc, held.freed, held.is_free) = (alloc, None, false);
             return (held.id, Some(before));
         }
         let slot = self.vacant.pop().unwrap_or(self.blocks.len() as u32);
         let id = AllocId { slot: slot | OF_A_POOL, serial };
-        let held = Held { pool, first: serial, id, alloc, freed: None, is_free: false };
+        let held = Held { pool, first: serial, id, alloc, before: None, freed: None, is_free: false };
         match self.blocks.get_mut(slot as usize) {
             Some(place) => *place = held,
             None => self.blocks.push(held),
@@ -268,13 +277,16 @@ impl Oxicuda {
         Some(Candidate { alloc: id, freed: freed? })
     }
 
-    /// Whether an allocation may be used in a stream, as the model answers; also of one that was freed.
+    /// Whether an allocation may be used in a stream, as the model answers: also of one that was freed, until its block has been
+    /// handed out twice more.
     pub fn is_ready(&self, alloc: AllocId, on: StreamId) -> bool {
-        let Some(slot) = self.slot(alloc) else { return false };
-        let Held { pool, alloc, .. } = &self.blocks[slot as usize];
-        let pool = &self.pools[*pool];
+        let held = self.slot(alloc).map(|slot| self.blocks[slot as usize]);
+        let Some((Held { pool, .. }, said)) = held.and_then(|held| Some((held, held.said_to(alloc)?))) else {
+            return false;
+        };
+        let pool = &self.pools[pool];
         let ((consumer, _), waited) = (self.streams[on], pool.waited[on]);
-        pool.model.is_ready_cross_stream(alloc, consumer, waited)
+        pool.model.is_ready_cross_stream(&said, consumer, waited)
     }
 }
 
@@ -478,6 +490,18 @@ impl Allocator for Oxicuda {
             });
         }
         refusals
+    }
+
+    fn readiness(&self, alloc: AllocId, on: StreamId, known: Known<'_>) -> Readiness {
+        if !is_of_a_pool(alloc) {
+            return self.plain.readiness(alloc, on, known);
+        }
+        let held = self.slot(alloc).map(|slot| self.blocks[slot as usize]);
+        match held.filter(|held| held.id == alloc) {
+            _ if self.is_ready(alloc, on) => Readiness::Ready,
+            Some(Held { freed: None, .. }) => Readiness::NotOrdered,
+            _ => Readiness::Freed,
+        }
     }
 
     fn picture(&self, id: PoolId) -> PoolPicture {

@@ -5,7 +5,9 @@
 
 use crate::base::{BufferId, ExpectId, IndexVec, Nanos, StmtId};
 use crate::scenario::{Demand, Moment, Outcome, Program, When};
-use crate::trace::{Deadlock, Detail, Event, Failure, Kind, Operands, Placement, Policy, Sink};
+use crate::trace::{
+    Deadlock, Detail, Ended, Event, Failure, Kind, Operands, Placement, Policy, Reach, Readiness, Sink,
+};
 use std::collections::BTreeMap;
 
 /// What became of an `expect` line.
@@ -59,6 +61,12 @@ pub enum Mismatch {
     },
     /// The stream of the subject was made to wait for the free of the object.
     Waits,
+    /// What the device may do.
+    Reach(Reach),
+    /// The call ended so.
+    Ended(Ended),
+    /// Whether the stream may use the buffer.
+    Readiness(Readiness),
 }
 
 /// The calls of a statement that failed.
@@ -320,10 +328,27 @@ pub fn mismatch(demand: Demand, operands: &Operands) -> Option<Mismatch> {
             let values = Mismatch::Values { left: *left, right: *right };
             (!comparison.holds(*left, *right)).then_some(values)
         }
+        (Demand::Reaches { not, reach }, Operands::Values { left, .. }) => {
+            let found = Reach::of_flag(*left).unwrap_or(Reach::None);
+            let is_so = reach.map_or(found != Reach::None, |reach| found == reach);
+            (is_so == not).then_some(Mismatch::Reach(found))
+        }
         (Demand::ServedBy(policy), Operands::Placements { subject, .. }) => match subject {
             None => Some(Mismatch::Absent { subject: true }),
             Some(subject) => (subject.policy != Some(policy)).then_some(Mismatch::ServedBy(subject.policy)),
         },
+        (Demand::Fails { not, failure }, Operands::Ended { ended, .. }) => {
+            let holds = match *ended {
+                Ended::NotMade | Ended::Skipped => false,
+                Ended::Succeeded => not,
+                Ended::Failed(with) => failure.is_none_or(|failure| failure == with) != not,
+            };
+            (!holds).then_some(Mismatch::Ended(*ended))
+        }
+        (Demand::ReadyOn { not }, Operands::Readiness { readiness, .. }) => {
+            let holds = (*readiness == Readiness::Ready) != not;
+            (!holds).then_some(Mismatch::Readiness(*readiness))
+        }
         (_, Operands::Placements { subject, object }) => match (subject, object) {
             (None, _) => Some(Mismatch::Absent { subject: true }),
             (_, None) => Some(Mismatch::Absent { subject: false }),
@@ -358,7 +383,12 @@ fn relation(demand: Demand, subject: &Placement, object: &Placement) -> Option<M
                 _ => None,
             }
         }
-        Demand::Compare { .. } | Demand::Moments { .. } | Demand::ServedBy(_) => None,
+        Demand::Compare { .. }
+        | Demand::Moments { .. }
+        | Demand::ServedBy(_)
+        | Demand::Reaches { .. }
+        | Demand::ReadyOn { .. }
+        | Demand::Fails { .. } => None,
     }
 }
 

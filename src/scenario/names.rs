@@ -68,10 +68,16 @@ pub(super) fn declaration(wanted: &[Kind], name: &str) -> String {
         [Kind::Buffer, ..] => return format!("its name comes with its allocation: `S: {name} = alloc 1MiB`"),
         [Kind::Thread] => return format!("a thread begins with a block of its own: `thread {name} {{`"),
         [Kind::Collective] => format!("collective {name} of 2 takes 50us"),
+        [Kind::CallLabel, ..] => return format!("give it to the line that is meant: `.. as {name}`"),
         [Kind::Label, ..] => return format!("give it to an operation: `S: K(x) as {name}`"),
         _ => return "declare it in a line before".to_owned(),
     };
     format!("declare it in a line before: `{line}`")
+}
+
+/// What kind of label stands behind a call: an operation has moments, a call of the host has none.
+pub(super) fn label_kind(call: &ast::Call) -> Kind {
+    if matches!(call.kind, CallKind::Queued { .. }) { Kind::Label } else { Kind::CallLabel }
 }
 
 /// What a name stands for.
@@ -84,7 +90,7 @@ pub(super) enum Meaning {
     Kernel(KernelId),
     Signal(SignalId),
     Label(StmtId),
-    CallLabel,
+    CallLabel(StmtId),
     Thread(Row<HostId>),
     Barrier(BarrierId),
     Collective(CollectiveId),
@@ -199,6 +205,9 @@ impl NameTable {
                 self.survey(&thread.body.items, text);
             }
             Statement::Call(call) => {
+                if let Some(label) = &call.label {
+                    self.declares(label_kind(call), label);
+                }
                 if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. }
                 | CallKind::Malloc(ast::Malloc { buffer, .. }) = &call.kind
                 {
@@ -258,9 +267,9 @@ impl NameTable {
             "await",
             "barrier",
         ];
-        const OTHER: [&str; 16] = [
-            "millpond", "scenario", "sync", "sleep", "trim", "set", "reset", "destroy", "join", "free",
-            "copy", "memset", "read", "write", "expect", "snapshot",
+        const OTHER: [&str; 18] = [
+            "millpond", "scenario", "sync", "sleep", "trim", "set", "grant", "revoke", "reset", "destroy",
+            "join", "free", "copy", "memset", "read", "write", "expect", "snapshot",
         ];
         self.has_broken_lines = true;
         let words: Vec<&str> = line

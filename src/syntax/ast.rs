@@ -417,6 +417,15 @@ pub enum CallKind {
         /// Its new current pool.
         pool: Path,
     },
+    /// `grant p to gpu1 read`
+    Grant(Grant),
+    /// `revoke p from gpu1`
+    Revoke {
+        /// The pool.
+        pool: Path,
+        /// The device.
+        device: Name,
+    },
     /// `create stream s`
     Create(Create),
     /// `destroy s`

@@ -340,6 +340,10 @@ impl Display for CallKind {
             CallKind::Set { attribute, value } => write!(f, "set {attribute} = {value}"),
             CallKind::Reset(attribute) => write!(f, "reset {attribute}"),
             CallKind::SetPool { device, pool } => write!(f, "set {device}.pool = {pool}"),
+            CallKind::Grant(Grant { pool, device, access }) => {
+                write!(f, "grant {pool} to {device}{}", After(" ", access))
+            }
+            CallKind::Revoke { pool, device } => write!(f, "revoke {pool} from {device}"),
             CallKind::Create(create) => write!(f, "create {create}"),
             CallKind::Destroy(resource) => write!(f, "destroy {resource}"),
             CallKind::Signal(signal) => write!(f, "signal {signal}"),
@@ -425,6 +429,9 @@ impl Display for Expect {
             Expect::Relate { subject, relation, not } => {
                 write!(f, "{subject} {}{relation}", if *not { "not " } else { "" })
             }
+            Expect::Fails { call, not, error } => {
+                write!(f, "{call} {}fails{}", if *not { "not " } else { "" }, After(" ", error))
+            }
         }
     }
 }
@@ -435,7 +442,9 @@ impl Display for Relation {
             Relation::Reuses { object, via } => write!(f, "reuses {object}{}", After(" via ", via)),
             Relation::At(object) => write!(f, "at {object}"),
             Relation::WaitsForFree(object) => write!(f, "waits for free {object}"),
+            Relation::ReadyOn(stream) => write!(f, "ready on {stream}"),
             Relation::Via(class) => write!(f, "via {class}"),
+            Relation::Reaches { object, access } => write!(f, "reaches {object}{}", After(" ", access)),
         }
     }
 }

@@ -61,6 +61,11 @@ pub enum Reading {
     Pool(PoolId, Figure),
     /// A figure of a device (`cudaMemGetInfo`).
     Device(DeviceId, DeviceFigure),
+    /// The flag of what a device may do with the memory of a pool (`cudaMemPoolGetAccess`).
+    Access(PoolId, DeviceId),
+    /// The same for the memory of another device, were it given (`cudaDeviceCanAccessPeer`): the first one reaches the
+    /// second one's.
+    Peer(DeviceId, DeviceId),
 }
 
 impl Reading {
@@ -69,6 +74,7 @@ impl Reading {
         match self {
             Reading::Pool(_, figure) => figure.name(),
             Reading::Device(_, figure) => figure.name(),
+            Reading::Access(..) | Reading::Peer(..) => "reach",
         }
     }
 
@@ -77,6 +83,7 @@ impl Reading {
         match self {
             Reading::Pool(_, figure) => figure.is_count(),
             Reading::Device(..) => false,
+            Reading::Access(..) | Reading::Peer(..) => true,
         }
     }
 
@@ -84,7 +91,7 @@ impl Reading {
     pub const fn is_switch(self) -> bool {
         match self {
             Reading::Pool(_, figure) => figure.is_switch(),
-            Reading::Device(..) => false,
+            Reading::Device(..) | Reading::Access(..) | Reading::Peer(..) => false,
         }
     }
 }

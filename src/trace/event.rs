@@ -1,7 +1,8 @@
 //! What happened, one event at a time. Events borrow: who wants to keep one copies what it needs.
 
 use super::{
-    Account, Call, Cut, Decision, DeviceState, Failure, Operands, PoolPicture, PoolState, Refusals, Ticket,
+    Account, Call, Cut, Decision, DeviceState, Failure, Operands, PoolPicture, PoolState, Reach, Refusals,
+    Ticket,
 };
 use crate::base::{
     BarrierId, BufferId, Bytes, CollectiveId, DeviceId, ExpectId, HostId, Nanos, PoolId, SignalId,
@@ -55,6 +56,15 @@ pub enum Kind<'a> {
         pool: PoolId,
         /// The bytes.
         account: &'a Account,
+    },
+    /// The call touches memory of a pool in a way that its device may not; precedes `Failed`.
+    OutOfReach {
+        /// The pool.
+        pool: PoolId,
+        /// The device.
+        device: DeviceId,
+        /// What it may do.
+        reach: Reach,
     },
     /// A blocked call returned: everything in the cut is proven complete to the host.
     Synchronised {

@@ -1,6 +1,8 @@
 //! Every test but the scenarios, as modules of one binary, so that they are linked once.
 
 #[cfg(feature = "cli")]
+mod access;
+#[cfg(feature = "cli")]
 mod cli;
 #[cfg(feature = "cli")]
 mod colours;
@@ -24,6 +26,7 @@ mod order;
 mod oxicuda;
 #[cfg(feature = "cli")]
 mod readme;
+mod ready;
 mod seed_model;
 #[cfg(feature = "cli")]
 mod soup;

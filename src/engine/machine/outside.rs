@@ -78,6 +78,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     pub(super) fn read(&mut self, caller: Caller, reading: Reading) -> u64 {
         match reading {
             Reading::Pool(pool, figure) => self.model.state(pool).figure(figure),
+            Reading::Access(pool, device) => self.grants.reach(pool, device).flag(),
+            Reading::Peer(device, of) => self.grants.peer(device, of).flag(),
             Reading::Device(device, figure) => {
                 self.look(caller.host);
                 self.model.device(device, &self.threads.hosts[caller.host].visible).figure(figure)
