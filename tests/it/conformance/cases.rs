@@ -6,7 +6,6 @@ use super::Status::{self, AmdOnly, Api, NotYet, Scenario, ScenarioBut};
 
 const GRAPHS: Status = NotYet("memory nodes of graphs");
 const FINDINGS: Status = NotYet("findings about mistakes of the program");
-const ACCESS: Status = NotYet("access of other devices to a pool");
 const PROCESSES: Status = NotYet("several processes");
 
 /// Cases of public tests, samples and reports, about streams and pools.
@@ -211,9 +210,14 @@ pub(super) const OF_SHARING: &[Case] = &[
         "C38",
         "a second device is granted access, uses the memory and frees it on its stream",
         "hip-tests, P2P; CUDA samples, streamOrderedAllocationP2P",
-        ACCESS,
+        ScenarioBut("that nothing is wrong with it waits for findings"),
     ),
-    Case("C39", "what a grant refuses; the own device", "hip-tests, MemPoolSetAccess; CCCL", ACCESS),
+    Case(
+        "C39",
+        "what a grant refuses; the own device",
+        "hip-tests, MemPoolSetAccess; CCCL",
+        ScenarioBut("bad flags and numbers of devices: the language has names"),
+    ),
     Case(
         "C40",
         "an importer has no access of peers until it grants it",
@@ -224,7 +228,7 @@ pub(super) const OF_SHARING: &[Case] = &[
         "C41",
         "imported memory: reachable from its device; from a peer between grant and revocation only",
         "cuda-python, test_peer_access.py",
-        PROCESSES,
+        ScenarioBut("that the memory is imported waits for several processes"),
     ),
     Case(
         "C42",

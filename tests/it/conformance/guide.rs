@@ -21,7 +21,7 @@ pub(super) const SAMPLES: &[Case] = &[
     ),
     Case("G5", "an explicit pool like the default one", "4.3.3.2", Scenario),
     Case("G6", "a pool on a NUMA node of the host, to be shared", "4.3.3.2", NotYet("pools on the host")),
-    Case("G7", "access of a peer to a pool", "4.3.3.3", NotYet("access of other devices to a pool")),
+    Case("G7", "access of a peer to a pool", "4.3.3.3", Scenario),
     Case("G8", "a pool exported and imported", "4.3.3.4.1, 4.3.3.4.2", NotYet("several processes")),
     Case("G9", "a pointer exported and imported", "4.3.3.4.3", NotYet("several processes")),
     Case("G10", "freed on both sides", "4.3.3.4.3", NotYet("several processes")),

@@ -1,6 +1,6 @@
 //! The rules about what a program does: streams and events, when memory may be used and freed, pools, access, processes.
 
-use super::{ACCESS, FINDINGS, GRAPHS, PROCESSES, Rule, not_yet, outside, partly, rule, shown};
+use super::{FINDINGS, GRAPHS, PROCESSES, READY, Rule, not_yet, outside, partly, rule, shown};
 
 /// Rules 1 to 12.
 pub(super) const STREAMS: &[Rule] = &[
@@ -99,19 +99,19 @@ pub(super) const VALIDITY: &[Rule] = &[
         14,
         "Memory may be used after its allocation and before its free, as streams execute them; any other use is undefined.",
         "CUDA driver API, stream ordered memory allocator, overview",
-        not_yet(FINDINGS),
+        partly("scenarios/basics/ready_until_it_is_freed.scn", READY),
     ),
     rule(
         15,
         "A use on another stream must be ordered after the allocation, by an event, a query or a synchronise.",
         "CUDA driver API, cuMemAllocAsync; CUDA Programming Guide 4.3.2.1",
-        not_yet(FINDINGS),
+        partly("scenarios/events/ready_through_an_event.scn", READY),
     ),
     rule(
         16,
         "A free must be ordered after the allocation and after every use; a use after the free has begun is undefined.",
         "CUDA Programming Guide 4.3.2.2",
-        not_yet(FINDINGS),
+        partly("scenarios/basics/ready_until_it_is_freed.scn", READY),
     ),
     rule(
         17,
@@ -258,14 +258,14 @@ pub(super) const SHARING: &[Rule] = &[
         68,
         "Access to a pool comes from the pool alone; enabling peer access between devices changes nothing for it.",
         "CUDA Programming Guide 4.3.3.3",
-        not_yet(ACCESS),
+        shown("scenarios/guide/peer_access.scn"),
     ),
     rule(
         69,
         "Granting a device access to a pool holds for all its allocations, past and future; its own device cannot lose it,
 and a device that is no peer cannot have it.",
         "CUDA Programming Guide 4.3.3.3",
-        not_yet(ACCESS),
+        shown("scenarios/access/out_of_reach.scn"),
     ),
     rule(
         70,
