@@ -56,7 +56,7 @@ pub(super) const OF_POOLS: &[Case] = &[
     Case(
         "C9",
         "a trim under a threshold, before and after the synchronise",
-        "hip-tests, MemPoolTrimTo_Positive_Basic",
+        "hip-tests, BasicTrim, TrimTo_Positive_Basic",
         Scenario,
     ),
     Case(
@@ -70,7 +70,7 @@ pub(super) const OF_POOLS: &[Case] = &[
     Case(
         "C13",
         "figures and high marks over twenty allocations",
-        "hip-tests, MemPoolGetAttribute_UsageStatistics",
+        "hip-tests, GetAttribute_UsageStatistics",
         Scenario,
     ),
     Case("C14", "high marks reset on an emptied pool: 0", "hip-tests, ResetMemHighAttr", Scenario),
@@ -83,25 +83,25 @@ pub(super) const OF_POOLS: &[Case] = &[
     Case(
         "C16",
         "high marks take no value but 0, current figures none",
-        "hip-tests, MemPoolSetAttribute; CCCL, memory_pools.cu",
+        "hip-tests, catch/unit/memory; CCCL, memory_pools.cu",
         ScenarioBut("unknown numbers of attributes: the language has names"),
     ),
     Case(
         "C17",
         "defaults of created and default pools; each attribute written and read back",
-        "hip-tests, MemPoolApi; CCCL, memory_pools.cu",
+        "hip-tests, catch/unit/memory; CCCL, memory_pools.cu",
         Scenario,
     ),
     Case(
         "C18",
         "the used figure of a pool counts its own allocations only",
-        "hip-tests, MemPoolGetAttribute_UsedMem, hipMalloc_DefMempool",
+        "hip-tests, GetAttribute_UsedMem, hipMalloc_DefMempool",
         Scenario,
     ),
     Case(
         "C19",
         "an allocation raises the reserved figure to its size at least",
-        "hip-tests, MemPoolGetAttribute_ReservedMem",
+        "hip-tests, GetAttribute_ReservedMem",
         Scenario,
     ),
     Case("C20", "two allocations in a chunk: it stays while one is live", "CCCL, memory_pools.cu", Scenario),
@@ -127,7 +127,7 @@ pub(super) const OF_POOLS: &[Case] = &[
     Case(
         "C25",
         "five rounds, each after a trim to less",
-        "hip-tests, MemPoolTrimTo_VaryingMinBytesToHold",
+        "hip-tests, TrimTo_VaryingMinBytesToHold",
         Scenario,
     ),
     Case(
@@ -139,25 +139,25 @@ pub(super) const OF_POOLS: &[Case] = &[
     Case(
         "C27",
         "destroying a pool twice, or the default pool, is an error",
-        "hip-tests, MemPoolDestroy_Negative",
+        "hip-tests, catch/unit/memory",
         ScenarioBut("the null pool: the language has names"),
     ),
     Case(
         "C28",
         "the current pool is set; destroying it makes the default pool current",
-        "hip-tests, DeviceSetMemPool",
+        "hip-tests, catch/unit/memory",
         ScenarioBut("managed pools are out of scope"),
     ),
     Case(
         "C29",
         "wrong arguments of the creation of a pool",
-        "hip-tests, MemPoolCreate_Negative",
+        "hip-tests, catch/unit/memory",
         Api("null pointers, numbers of types and devices"),
     ),
     Case(
         "C30",
         "wrong arguments of default and current pool",
-        "hip-tests, DeviceGetDefaultMemPool_Negative and its kin",
+        "hip-tests, catch/unit/device",
         Api("null pointers, numbers of devices"),
     ),
     Case(
@@ -187,13 +187,13 @@ pub(super) const OF_POOLS: &[Case] = &[
     Case(
         "C35",
         "plain memory freed in a stream, and memory of a pool freed by the host",
-        "hip-tests, hipFreeAsync ByUsinghipMalloc, ByUsinghipFree",
+        "hip-tests, ByUsinghipMalloc, ByUsinghipFree",
         Scenario,
     ),
     Case(
         "C36",
         "several streams, default streams and threads use one pool",
-        "hip-tests, DefaultStreams_Concurrent, MThread_CommonMpool",
+        "hip-tests, DefaultStreams_Concurrent, MThread_*",
         Scenario,
     ),
     Case(
@@ -215,31 +215,31 @@ pub(super) const OF_SHARING: &[Case] = &[
     Case(
         "C39",
         "what a grant refuses; the own device",
-        "hip-tests, MemPoolSetAccess; CCCL",
+        "hip-tests, MemPoolSetAccess; CCCL, memory_pools.cu",
         ScenarioBut("bad flags and numbers of devices: the language has names"),
     ),
     Case(
         "C40",
         "an importer has no access of peers until it grants it",
-        "cuda-python, test_peer_access.py",
+        "cuda-python, memory_ipc/test_peer_access",
         PROCESSES,
     ),
     Case(
         "C41",
         "imported memory: reachable from its device; from a peer between grant and revocation only",
-        "cuda-python, test_peer_access.py",
+        "cuda-python, memory_ipc/test_peer_access",
         ScenarioBut("that the memory is imported waits for several processes"),
     ),
     Case(
         "C42",
         "a pointer of another pool cannot be imported; an imported pool serves no allocation",
-        "cuda-python, test_errors.py",
+        "cuda-python, test_errors",
         PROCESSES,
     ),
     Case(
         "C43",
         "a pool without a kind of handle cannot be exported",
-        "hip-tests, MemPoolExportToShareableHandle_Negative; CCCL",
+        "hip-tests, catch/unit/memory; CCCL, memory_pools.cu",
         PROCESSES,
     ),
     Case(
@@ -305,7 +305,7 @@ pub(super) const OF_GRAPHS: &[Case] = &[
     Case(
         "C55",
         "figures of a graph that frees what it allocates",
-        "hip-tests, ReuseMemory",
+        "hip-tests, GetGraphMemAttribute_ReuseMemory",
         AmdOnly("the test says that it is unclear for NVIDIA devices"),
     ),
     Case(
@@ -314,28 +314,23 @@ pub(super) const OF_GRAPHS: &[Case] = &[
         "cuda-python, test_graph_memory_resource",
         GRAPHS,
     ),
-    Case(
-        "C57",
-        "what setting a figure of the graphs' memory refuses",
-        "hip-tests, DeviceSetGraphMemAttribute",
-        GRAPHS,
-    ),
+    Case("C57", "what setting a figure of the graphs' memory refuses", "hip-tests, catch/unit/graph", GRAPHS),
     Case(
         "C58",
         "what a graph with memory nodes refuses: a second instance, a second free, foreign memory",
-        "hip-tests, hipGraphAddMemAllocNode_Negative",
+        "hip-tests, catch/unit/graph",
         GRAPHS,
     ),
     Case(
         "C59",
         "memory of a graph freed by the graph, by the host, in a stream, by another graph",
-        "hip-tests, hipGraphAddMemAllocNode_Positive",
+        "hip-tests, AddMemAllocNode_Positive",
         GRAPHS,
     ),
     Case(
         "C60",
         "relaunched three times with auto-free: the same figures each time",
-        "hip-tests, AutoFreeOnLaunch",
+        "hip-tests, FlagAutoFreeOnLaunch_check",
         GRAPHS,
     ),
     Case(

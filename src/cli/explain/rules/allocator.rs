@@ -152,7 +152,7 @@ back.",
     rule(
         60,
         "A trim does not wait, and leaves chunks that hold live memory or a free that no synchronise has observed.",
-        "CUDA driver API, cuMemPoolTrimTo; hip-tests, MemPoolTrimTo; pytorch/executorch#22312",
+        "CUDA driver API, cuMemPoolTrimTo; hip-tests, TrimTo_Positive_Basic; pytorch/executorch#22312",
         shown("scenarios/trim/pending_is_not_idle.scn"),
     ),
     rule(

@@ -270,14 +270,14 @@ and a device that is no peer cannot have it.",
     rule(
         70,
         "A pool can be exported only as the kind of handle that it was made with.",
-        "CUDA Programming Guide 4.3.3.4.1; hip-tests, MemPoolExportToShareableHandle",
+        "CUDA Programming Guide 4.3.3.4.1; hip-tests, catch/unit/memory; CCCL, memory_pools.cu",
         not_yet(PROCESSES),
     ),
     rule(
         71,
         "An imported pool can be reached from its own device only, until the importer grants more; grants of the exporter are
 not inherited.",
-        "CUDA Programming Guide 4.3.3.4.2; cuda-python, test_peer_access.py",
+        "CUDA Programming Guide 4.3.3.4.2; cuda-python, memory_ipc/test_peer_access",
         not_yet(PROCESSES),
     ),
     rule(
