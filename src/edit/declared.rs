@@ -17,7 +17,7 @@ pub(super) const DEVICE_SETTINGS: [&str; 3] = ["memory", "driver", "memory_pools
 pub(super) const POLICIES: [&str; 3] = ["follow_event", "opportunistic", "internal"];
 
 /// The settings of the profile.
-pub(super) const PROFILE_SETTINGS: [&str; 16] = [
+pub(super) const PROFILE_SETTINGS: [&str; 17] = [
     "memory",
     "driver",
     "memory_pools",
@@ -31,6 +31,7 @@ pub(super) const PROFILE_SETTINGS: [&str; 16] = [
     "zero_size",
     "internal_on_max_size",
     "late_access_check",
+    "first_free_ends_imports",
     "submit",
     "call",
     "queue_depth",
@@ -120,6 +121,8 @@ impl<'f> Declared<'f> {
                 Statement::Let(value) => {
                     self.values.entry(&value.name.text).or_insert(value);
                 }
+                // Its names are its own.
+                Statement::Process(_) => {}
                 statement => {
                     if let Some(body) = statement.body() {
                         self.read(&body.items);

@@ -13,6 +13,7 @@ mod machine;
 mod meetings;
 mod resources;
 mod run;
+mod shares;
 mod threads;
 mod timeline;
 

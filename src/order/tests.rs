@@ -17,6 +17,8 @@ fn setup(kinds: &[StreamKind], events: usize) -> Setup {
         signals: 0,
         created: Vec::new(),
         hosts: 1,
+        processes: index_vec![],
+        interprocess: Vec::new(),
         barriers: index_vec![],
         collectives: index_vec![],
         rules: Rules::default(),

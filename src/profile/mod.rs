@@ -35,6 +35,8 @@ pub struct Profile {
     pub internal_on_max_size: bool,
     /// Whether a pool that holds nothing can be made accessible to a device that is no peer.
     pub late_access_check: bool,
+    /// Whether the first free of an import ends all imports of the same memory in its process.
+    pub first_free_ends_imports: bool,
     /// What a call costs the host that submits an operation.
     pub submit: Nanos,
     /// What each other call costs the host.
@@ -129,6 +131,7 @@ impl Profile {
             zero_size: rules.zero_size,
             internal_on_max_size: rules.internal_on_max_size,
             late_access_check: rules.late_access_check,
+            first_free_ends_imports: rules.first_free_ends_imports,
             submit: value("host.submit", &host.submit)?,
             call: value("host.call", &host.call)?,
             queue_depth: host.queue_depth,
@@ -138,7 +141,7 @@ impl Profile {
     }
 
     /// The names of its settings, as a text has them.
-    pub const SETTINGS: [&str; 16] = [
+    pub const SETTINGS: [&str; 17] = [
         "memory",
         "driver",
         "memory_pools",
@@ -152,6 +155,7 @@ impl Profile {
         "zero_size",
         "internal_on_max_size",
         "late_access_check",
+        "first_free_ends_imports",
         "submit",
         "call",
         "queue_depth",
@@ -233,6 +237,7 @@ struct Rules {
     zero_size: ZeroSize,
     internal_on_max_size: bool,
     late_access_check: bool,
+    first_free_ends_imports: bool,
 }
 
 #[derive(Deserialize)]

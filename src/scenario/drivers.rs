@@ -45,7 +45,9 @@ impl Checker<'_> {
                 Ok(pool) => pool,
             };
             let setup = self.setup.pools[pool];
-            let device = self.setup.devices[setup.device];
+            let Some(device) = setup.location.device().map(|device| self.setup.devices[device]) else {
+                continue;
+            };
             let is_old = device.has_pools() && device.driver < OPPORTUNISTIC_SINCE;
             let is_on = setup.attributes.reuse.opportunistic && !drivers.switched_off.contains(&pool);
             if !is_old || !is_on || !told.insert(pool) {

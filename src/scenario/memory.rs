@@ -22,11 +22,14 @@ impl Checker<'_> {
 
     /// The device that is named; else the first one, as in CUDA, where it is the current one of a thread that says nothing.
     fn usual_device(&mut self, name: Option<&ast::Name>) -> Option<DeviceId> {
-        let Some(name) = name else { return Some(DeviceId::new(0)) };
-        match self.resolve(name, &[Kind::Device])? {
-            Meaning::Device(device) => Some(device),
-            _ => None,
-        }
+        let device = match name {
+            Some(name) => match self.resolve(name, &[Kind::Device])? {
+                Meaning::Device(device) => Some(device),
+                _ => None,
+            },
+            None => self.first_device(),
+        };
+        device.map(|device| self.setup.physical(device))
     }
 
     pub(super) fn plain_free(&mut self, path: &Path) -> Option<Action> {
@@ -42,6 +45,6 @@ impl Checker<'_> {
         let whole = self.no_index(device).and(self.no_index(figure));
         let known = DeviceFigure::ALL.map(|figure| (figure.name(), figure));
         let word = self.word(&figure.name, codes::UNKNOWN_ATTRIBUTE, "figure of a device called", known);
-        Some(whole.and(word).map(|figure| Reading::Device(id, figure)))
+        Some(whole.and(word).map(|figure| Reading::Device(self.setup.physical(id), figure)))
     }
 }

@@ -48,8 +48,15 @@ impl Checker<'_> {
         }
         self.setup.rules = rules(&profile);
         self.setup.host = costs(&profile);
-        for (device, stated) in self.setup.devices.iter_mut().zip(&self.stated) {
-            stated.complete(device, &profile);
+        for (device, stated) in &self.stated {
+            stated.complete(&mut self.setup.devices[*device], &profile);
+        }
+        for device in self.setup.devices.indices() {
+            if let Some(same) = self.setup.devices[device].same_as {
+                let DeviceSetup { memory, driver, memory_pools, .. } = self.setup.devices[same];
+                let seen = &mut self.setup.devices[device];
+                (seen.memory, seen.driver, seen.memory_pools) = (memory, driver, memory_pools);
+            }
         }
         self.profile = profile;
     }
@@ -74,6 +81,9 @@ impl Checker<'_> {
             "plain_free_syncs" => set(&mut profile.plain_free_syncs, self.switch(setting)),
             "internal_on_max_size" => set(&mut profile.internal_on_max_size, self.switch(setting)),
             "late_access_check" => set(&mut profile.late_access_check, self.switch(setting)),
+            "first_free_ends_imports" => {
+                set(&mut profile.first_free_ends_imports, self.switch(setting));
+            }
             "zero_size" => set(&mut profile.zero_size, self.choice(setting, &ZERO_SIZE)),
             _ => set(&mut profile.remap, self.choice(setting, &REMAP)),
         }
@@ -190,6 +200,7 @@ pub(super) fn rules(profile: &Profile) -> Rules {
         zero_size_succeeds: profile.zero_size == ZeroSize::Success,
         internal_on_max_size: profile.internal_on_max_size,
         late_access_check: profile.late_access_check,
+        first_free_ends_imports: profile.first_free_ends_imports,
     }
 }
 

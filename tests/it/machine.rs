@@ -53,7 +53,7 @@ impl Sink for Recorder {
 fn setup() -> Setup {
     let device = DeviceId::new(0);
     let stream = |kind| StreamSetup { device, kind };
-    let pool = |attributes| PoolSetup { device, attributes, max_size: None };
+    let pool = |attributes| PoolSetup { attributes, ..PoolSetup::on(device) };
     Setup {
         model: Model::Cuda,
         devices: index_vec![DeviceSetup::new(Bytes::mib(160))],
@@ -71,6 +71,8 @@ fn setup() -> Setup {
         signals: 0,
         created: Vec::new(),
         hosts: 1,
+        processes: index_vec![],
+        interprocess: Vec::new(),
         barriers: index_vec![],
         collectives: index_vec![],
         rules: Rules::default(),

@@ -29,6 +29,16 @@ struct Walk {
     ended: bool,
 }
 
+fn rules(remap: bool) -> Rules {
+    Rules {
+        alignment: Bytes(ALIGN),
+        growth: Bytes(CHUNK),
+        granule: Bytes(GRANULE),
+        remap: if remap { Remap::Idle } else { Remap::Off },
+        ..Rules::default()
+    }
+}
+
 impl Walk {
     fn new(seed: u64) -> Self {
         let mut draws = Draws::new(seed, 1);
@@ -41,7 +51,8 @@ impl Walk {
             let reuse = Reuse { follow_event: on(), opportunistic: on(), internal: on() };
             let release_threshold = [Bytes(0), Bytes(CHUNK + 1), Bytes::MAX][draws.below(3) as usize];
             let max_size = (draws.below(3) == 0).then(|| Bytes(draws.between(1, 4 * CHUNK)));
-            PoolSetup { device, attributes: Attributes { release_threshold, reuse }, max_size }
+            let attributes = Attributes { release_threshold, reuse };
+            PoolSetup { attributes, max_size, ..PoolSetup::on(device) }
         };
         let pools: IndexVec<PoolId, PoolSetup> = index_vec![pool(), pool()];
         let naive_pool = |setup: &PoolSetup| NaivePool {
@@ -63,15 +74,11 @@ impl Walk {
             signals: 0,
             created: Vec::new(),
             hosts: 1,
+            processes: index_vec![],
+            interprocess: Vec::new(),
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
-            rules: Rules {
-                alignment: Bytes(ALIGN),
-                growth: Bytes(CHUNK),
-                granule: Bytes(GRANULE),
-                remap: if remap { Remap::Idle } else { Remap::Off },
-                ..Rules::default()
-            },
+            rules: rules(remap),
             host: HostCosts::default(),
         };
         let zero = || vec![0; streams];

@@ -103,6 +103,8 @@ fn setup(draws: &mut Draws) -> Setup {
         signals: 0,
         created: Vec::new(),
         hosts: HOSTS,
+        processes: IndexVec::new(),
+        interprocess: Vec::new(),
         barriers: IndexVec::new(),
         collectives: IndexVec::new(),
         rules: Rules::default(),

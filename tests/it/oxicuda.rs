@@ -47,9 +47,9 @@ impl Walk {
             (max, release_threshold)
         });
         let pool = |(max_size, release_threshold)| PoolSetup {
-            device: DeviceId::new(0),
             attributes: Attributes { release_threshold, ..Attributes::default() },
             max_size,
+            ..PoolSetup::on(DeviceId::new(0))
         };
         let kind = |stream| if stream == 0 { StreamKind::Legacy } else { StreamKind::Blocking };
         let setup = Setup {
@@ -65,6 +65,8 @@ impl Walk {
             signals: 0,
             created: Vec::new(),
             hosts: 1,
+            processes: index_vec![],
+            interprocess: Vec::new(),
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
             rules: Rules::default(),

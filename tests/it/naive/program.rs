@@ -444,7 +444,7 @@ fn pool(draws: &mut Draws) -> PoolSetup {
     let reuse = Reuse { follow_event: on(), opportunistic: on(), internal: on() };
     let release_threshold = [Bytes(0), Bytes(CHUNK + 1), Bytes::MAX][draws.below(3) as usize];
     let max_size = (draws.below(3) == 0).then(|| Bytes(draws.between(1, 4 * CHUNK)));
-    PoolSetup { attributes: Attributes { release_threshold, reuse }, max_size, device: DEVICE }
+    PoolSetup { attributes: Attributes { release_threshold, reuse }, max_size, ..PoolSetup::on(DEVICE) }
 }
 
 fn setup(kinds: &[StreamKind], memory: u64, remap: bool, pools: Vec<PoolSetup>) -> Setup {
@@ -457,6 +457,8 @@ fn setup(kinds: &[StreamKind], memory: u64, remap: bool, pools: Vec<PoolSetup>) 
         signals: 0,
         created: Vec::new(),
         hosts: 1,
+        processes: index_vec![],
+        interprocess: Vec::new(),
         barriers: IndexVec::new(),
         collectives: IndexVec::new(),
         rules: Rules {
