@@ -6,6 +6,7 @@
 mod choice;
 mod collectives;
 mod deadlock;
+mod graphs;
 mod machine;
 mod meetings;
 mod resources;

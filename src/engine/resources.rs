@@ -11,7 +11,7 @@ use super::{Chooser, Machine, Progress};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, reuse_on_clone};
 use crate::model::Allocator;
 use crate::order::Operation;
-use crate::trace::{Call, Detail, Event, Failure, Kind, Reading, Reply, Resource, Setup, Sink, Target};
+use crate::trace::{Call, Detail, Event, Failure, GraphCall, Kind, Reading, Reply, Resource, Setup, Sink, Target};
 
 /// Whether a thing can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub(super) struct Resources {
     streams: Vec<Existence>,
     events: Vec<Existence>,
     pools: Vec<Existence>,
+    graphs: Vec<Existence>,
+    execs: Vec<Existence>,
     /// The device of each pool.
     homes: IndexVec<PoolId, DeviceId>,
     devices: IndexVec<DeviceId, Pools>,
@@ -47,7 +49,7 @@ pub(super) struct Resources {
     completed: Vec<u32>,
 }
 
-reuse_on_clone!(Resources { streams, events, pools, homes, devices, is_any_missing, ending, completed });
+reuse_on_clone!(Resources { streams, events, pools, graphs, execs, homes, devices, is_any_missing, ending, completed });
 
 impl Resources {
     pub(super) fn new(setup: &Setup) -> Self {
@@ -60,9 +62,11 @@ impl Resources {
             streams: vec![Existence::Yes; setup.streams.len()],
             events: vec![Existence::Yes; setup.events],
             pools: vec![Existence::Yes; setup.pools.len()],
+            graphs: vec![Existence::Not; setup.graphs.len()],
+            execs: vec![Existence::Not; setup.execs],
             homes: setup.pools.iter().map(|pool| pool.device).collect(),
             devices: setup.devices.indices().map(pools).collect(),
-            is_any_missing: !setup.created.is_empty(),
+            is_any_missing: !setup.created.is_empty() || !setup.graphs.is_empty(),
             ending: Vec::new(),
             completed: Vec::new(),
         };
@@ -77,6 +81,8 @@ impl Resources {
             Resource::Stream(stream) => &mut self.streams[stream.index()],
             Resource::Event(event) => &mut self.events[event.index()],
             Resource::Pool(pool) => &mut self.pools[pool.index()],
+            Resource::Graph(graph) => &mut self.graphs[graph.index()],
+            Resource::Exec(exec) => &mut self.execs[exec.index()],
         }
     }
 
@@ -85,6 +91,8 @@ impl Resources {
             Resource::Stream(stream) => (self.streams[stream.index()], Failure::InvalidResourceHandle),
             Resource::Event(event) => (self.events[event.index()], Failure::InvalidResourceHandle),
             Resource::Pool(pool) => (self.pools[pool.index()], Failure::InvalidValue),
+            Resource::Graph(graph) => (self.graphs[graph.index()], Failure::InvalidValue),
+            Resource::Exec(exec) => (self.execs[exec.index()], Failure::InvalidValue),
         };
         if existence == Existence::Yes { Ok(()) } else { Err(failure) }
     }
@@ -119,8 +127,9 @@ impl Resources {
             | Call::Read(Reading::Pool(pool, _))
             | Call::SetPool { pool, .. } => self.exists(Resource::Pool(*pool)),
             Call::Destroy(resource) => self.exists(*resource),
+            Call::Graph(call) => self.check_graph(call),
             // An expectation may look at what a destroyed pool still holds.
-            Call::Read(Reading::Device(..)) | Call::Peek(_) | Call::Create { .. } => Ok(()),
+            Call::Read(Reading::Device(..) | Reading::Graphs(..)) | Call::Peek(_) | Call::Create { .. } => Ok(()),
             Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }
@@ -134,6 +143,35 @@ impl Resources {
             | Call::Expect { .. }
             | Call::Snapshot(_) => Ok(()),
         }
+    }
+
+    /// The streams in a graph only name its branches, and its events are its own.
+    fn check_graph(&self, call: &GraphCall) -> Result<(), Failure> {
+        match call {
+            GraphCall::Node { graph, node } => {
+                self.exists(Resource::Graph(*graph))?;
+                match **node {
+                    Call::Alloc { pool: Some(pool), .. } => self.exists(Resource::Pool(pool)),
+                    _ => Ok(()),
+                }
+            }
+            GraphCall::Instantiate { graph, .. } => self.exists(Resource::Graph(*graph)),
+            GraphCall::Launch { stream, exec } | GraphCall::Upload { stream, exec } => {
+                self.exists(Resource::Stream(*stream))?;
+                self.exists(Resource::Exec(*exec))
+            }
+            GraphCall::Begin(_) | GraphCall::Trim(_) | GraphCall::Set { .. } => Ok(()),
+        }
+    }
+
+    /// A graph or an executable graph comes to exist.
+    pub(super) fn begin(&mut self, resource: Resource) {
+        *self.existence(resource) = Existence::Yes;
+    }
+
+    /// The device of a pool.
+    pub(super) fn home(&self, pool: PoolId) -> DeviceId {
+        self.homes[pool]
     }
 
     /// Whether a pool exists, or has been destroyed and is still in use.
@@ -183,13 +221,22 @@ impl Resources {
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// An allocation from the current pool, with the pool that this is.
     pub(super) fn with_pool(&self, call: &Call) -> Option<Call> {
-        let Call::Alloc { stream, pool: None, size } = *call else { return None };
-        let pool = self.resources.current(self.streams[stream].device);
-        Some(Call::Alloc { stream, pool, size })
+        match call {
+            Call::Alloc { stream, pool: None, size } => {
+                let pool = self.resources.current(self.streams[*stream].device);
+                Some(Call::Alloc { stream: *stream, pool, size: *size })
+            }
+            Call::Graph(GraphCall::Node { graph, node }) => {
+                let node = Box::new(self.with_pool(node)?);
+                Some(Call::Graph(GraphCall::Node { graph: *graph, node }))
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn destroy(&mut self, caller: Caller, resource: Resource) -> Result<Reply, Failure> {
         self.resources.destroy(resource)?;
+        self.end_graph(caller, resource);
         self.end_pools_now(caller);
         Ok(Reply::Done)
     }

@@ -3,8 +3,11 @@
 //! A model sees cuts of progress, never time, graphs or names.
 
 pub mod cuda;
+pub mod graphs;
 pub mod oxicuda;
 pub mod stream_order;
+
+pub use graphs::GraphMemory;
 
 use crate::base::{Bytes, DeviceId, PoolId};
 use crate::trace::{
@@ -65,12 +68,14 @@ pub enum Freed {
     },
     /// That of a device, outside of pools.
     Outside(DeviceId),
+    /// That of the graphs of a device.
+    Graphs(DeviceId),
 }
 
 /// An allocator.
 ///
 /// `clone_from` of the `cuda` model does not touch the heap once the target has been as large as the source.
-pub trait Allocator: Clone {
+pub trait Allocator: GraphMemory + Clone {
     /// Places an allocation, or fails and hands nothing out.
     ///
     /// # Errors

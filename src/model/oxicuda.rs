@@ -6,7 +6,7 @@
 
 use super::cuda::Cuda;
 use super::stream_order::{self, CudaError, ModelAllocation, ModelLimits, StreamOrderId, StreamOrderModel};
-use super::{Allocator, Denied, Freed, Known, Request};
+use super::{Allocator, Denied, Freed, GraphMemory, Known, Request};
 use crate::base::{Bytes, DeviceId, EventId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
 use crate::trace::{
     Account, AllocId, Attribute, Attributes, Block, BlockState, Call, Candidate, Cut, Decision, DeviceState,
@@ -272,6 +272,9 @@ impl Oxicuda {
         pool.model.is_ready_cross_stream(alloc, consumer, waited)
     }
 }
+
+/// It has no graphs.
+impl GraphMemory for Oxicuda {}
 
 impl Allocator for Oxicuda {
     fn alloc(&mut self, request: Request, _: Known<'_>) -> Result<Decision, Denied> {

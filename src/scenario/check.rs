@@ -3,6 +3,7 @@
 //! A part that finds a mistake tells it and answers `None`; whoever gets a `None` adds nothing to it.
 
 use super::blocks::{Around, Block};
+use super::graphs::Capture;
 use super::life::Resources;
 use super::moments::Launches;
 use super::names::{Binding, Kind, Meaning, Missing, NameTable, declaration};
@@ -97,6 +98,8 @@ pub(super) struct Checker<'t> {
     pub(super) blocks: Vec<Around>,
     /// The threads around, from the outermost.
     pub(super) within: Vec<Within>,
+    /// The graph whose block is read.
+    pub(super) capture: Option<Capture>,
     /// How often the innermost body is entered.
     pub(super) turns: u64,
     executed: u64,
@@ -134,6 +137,8 @@ impl<'t> Checker<'t> {
             events: 0,
             signals: 0,
             created: Vec::new(),
+            graphs: IndexVec::new(),
+            execs: 0,
             hosts: 1,
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
@@ -160,6 +165,7 @@ impl<'t> Checker<'t> {
             has_too_many_counters: false,
             blocks: Vec::new(),
             within: Vec::new(),
+            capture: None,
             turns: 1,
             executed: 0,
             code: Vec::new(),
@@ -196,6 +202,9 @@ impl<'t> Checker<'t> {
         if !self.blocks.is_empty() && self.is_misplaced(span, statement) {
             return;
         }
+        if self.is_no_node(span, statement) {
+            return;
+        }
         match statement {
             // Its place and its number were looked at when it was read.
             ast::Statement::Version(_) => {}
@@ -212,6 +221,7 @@ impl<'t> Checker<'t> {
             ast::Statement::Let(value) => self.declare_value(span, value),
             ast::Statement::Repeat(repeat) => self.repeat(span, repeat),
             ast::Statement::Thread(thread) => self.thread(span, thread),
+            ast::Statement::Graph(graph) => self.graph(span, graph),
             ast::Statement::Asynchronous(asynchronous) => self.asynchronous(span, asynchronous),
             // Each variant is a tree of its own.
             ast::Statement::Variant(_) => {}

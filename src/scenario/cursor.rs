@@ -2,6 +2,8 @@
 //!
 //! The engine and the hardware backend walk programs with it. It must not know how a call is carried out.
 
+mod graphs;
+
 use super::handles::{Creation, Handles};
 use super::held::{By, Held, copied};
 use super::{Action, Chosen, Formula, Handle, Instruction, Operator, Place, Program, Register, SyncTarget};
@@ -382,6 +384,7 @@ impl Thread {
                 let uses = self.uses(uses, By::Device, buffers)?;
                 Call::Collective { stream: self.chosen(stream)?, collective: *collective, uses }
             }
+            Action::Graph(action) => Call::Graph(self.graph(action, buffers)?),
             Action::Signal(signal) => Call::Signal(*signal),
             Action::Await(signal) => Call::Await(*signal),
             Action::Join(thread) => Call::Join(self.chosen(thread)?),
@@ -460,6 +463,8 @@ impl Thread {
             Handle::Stream(stream) => Resource::Stream(self.chosen(stream)?),
             Handle::Event(event) => Resource::Event(self.chosen(event)?),
             Handle::Pool(pool) => Resource::Pool(*pool),
+            Handle::Graph(graph) => Resource::Graph(self.chosen(graph)?),
+            Handle::Exec(exec) => Resource::Exec(self.chosen(exec)?),
         })
     }
 

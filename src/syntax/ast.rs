@@ -4,12 +4,14 @@
 
 mod create;
 mod expect;
+mod graphs;
 mod memory;
 mod threads;
 mod value;
 
 pub use create::{Create, Created};
 pub use expect::{Expect, Moment, Relation, When};
+pub use graphs::*;
 pub use memory::*;
 pub use threads::*;
 pub use value::*;
@@ -118,6 +120,8 @@ pub enum Statement {
     Thread(Thread),
     /// `async r = host_write h takes 5us`
     Asynchronous(Asynchronous),
+    /// `graph g { .. }`
+    Graph(Graph),
     /// `variant off { .. }`
     Variant(Variant),
     /// A call.
@@ -134,6 +138,7 @@ impl Statement {
         match self {
             Statement::Repeat(repeat) => Some(&repeat.body),
             Statement::Thread(thread) => Some(&thread.body),
+            Statement::Graph(graph) => Some(&graph.body),
             Statement::Call(call) => call.handler(),
             _ => None,
         }
@@ -144,6 +149,7 @@ impl Statement {
         match self {
             Statement::Repeat(repeat) => Some(&mut repeat.body),
             Statement::Thread(thread) => Some(&mut thread.body),
+            Statement::Graph(graph) => Some(&mut graph.body),
             Statement::Call(call) => call.handler_mut(),
             _ => None,
         }
@@ -417,6 +423,8 @@ pub enum CallKind {
         /// Its new current pool.
         pool: Path,
     },
+    /// `upload g1 on s` and its kin
+    Graph(GraphCall),
     /// `create stream s`
     Create(Create),
     /// `destroy s`
@@ -475,6 +483,8 @@ pub enum Operation {
     Copy(Copy),
     /// `memset x`
     Memset(Memset),
+    /// `launch g1`
+    LaunchGraph(Path),
     /// `fill(x, y)`
     Launch {
         /// The kernel, or the collective.

@@ -3,6 +3,7 @@
 //! It owns spaces, indentation and blank lines, and loses no word and no comment. It knows nothing about CUDA: a statement
 //! is words and signs to it. Names, numbers and parentheses stay as they were written.
 
+mod graphs;
 mod memory;
 
 use super::ast::*;
@@ -207,6 +208,7 @@ impl Display for Statement {
                 write!(f, " of {parts} takes {takes}")
             }
             Statement::Thread(Thread { name, .. }) => write!(f, "thread {name} {{"),
+            Statement::Graph(Graph { name, .. }) => write!(f, "graph {name} {{"),
             Statement::HostBuffers(declared) => declared.fmt(f),
             Statement::View(View { name, of }) => write!(f, "view {name} = {of}"),
             Statement::Asynchronous(Asynchronous { name, at, access, takes }) => {
@@ -340,6 +342,7 @@ impl Display for CallKind {
             CallKind::Set { attribute, value } => write!(f, "set {attribute} = {value}"),
             CallKind::Reset(attribute) => write!(f, "reset {attribute}"),
             CallKind::SetPool { device, pool } => write!(f, "set {device}.pool = {pool}"),
+            CallKind::Graph(call) => call.fmt(f),
             CallKind::Create(create) => write!(f, "create {create}"),
             CallKind::Destroy(resource) => write!(f, "destroy {resource}"),
             CallKind::Signal(signal) => write!(f, "signal {signal}"),
@@ -393,6 +396,7 @@ impl Display for Operation {
             }
             Operation::Copy(copy) => copy.fmt(f),
             Operation::Memset(memset) => memset.fmt(f),
+            Operation::LaunchGraph(exec) => write!(f, "launch {exec}"),
             Operation::Launch { kernel, arguments, takes, .. } => {
                 write!(f, "{kernel}({}){}", Commas(arguments), After(" ", takes))
             }

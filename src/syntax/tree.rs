@@ -1,5 +1,6 @@
 //! From pest's pairs of one line to the syntax tree. The grammar guarantees the shapes; numbers are read here.
 
+mod graphs;
 mod memory;
 
 use super::ast::*;
@@ -73,6 +74,7 @@ impl Tree<'_> {
             Rule::thread => {
                 Statement::Thread(Thread { name: self.segment(next(&mut parts)), body: Body::default() })
             }
+            Rule::graph => self.graph(parts),
             Rule::asynchronous => self.asynchronous(negated),
             Rule::variant => {
                 Statement::Variant(Variant { name: self.name(next(&mut parts)), body: Body::default() })
@@ -251,6 +253,7 @@ impl Tree<'_> {
             Rule::set_pool => {
                 CallKind::SetPool { device: self.name(next(&mut parts)), pool: self.path(next(&mut parts)) }
             }
+            Rule::instantiate | Rule::upload | Rule::trim_graphs => self.graph_call(rule, parts),
             Rule::create => CallKind::Create(self.create(next(&mut parts))),
             Rule::destroy => CallKind::Destroy(self.path(next(&mut parts))),
             Rule::signal => CallKind::Signal(self.name(next(&mut parts))),
@@ -315,6 +318,7 @@ impl Tree<'_> {
             Rule::copy => Operation::Copy(self.copy(node)),
             Rule::memset => Operation::Memset(self.memset(node)),
             Rule::host => self.host_function(node),
+            Rule::launch_graph => Operation::LaunchGraph(self.only_path(node)),
             _ => self.launch(node),
         }
     }

@@ -1,9 +1,9 @@
 //! The calls of a host thread, and their answers.
 
-use super::{AllocId, Decision, Placement, Reading, Ticket, Use};
+use super::{AllocId, Decision, GraphCall, Placement, Reading, Ticket, Use};
 use crate::base::{
-    BarrierId, Bytes, CollectiveId, DeviceId, EventId, ExpectId, HostId, KernelId, Nanos, PoolId, SignalId,
-    SnapshotId, StreamId,
+    BarrierId, Bytes, CollectiveId, DeviceId, EventId, ExecId, ExpectId, GraphId, HostId, KernelId, Nanos,
+    PoolId, SignalId, SnapshotId, StreamId,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -157,8 +157,10 @@ pub enum Call {
         /// What was destroyed before, and leaves it its handle.
         reusing: Option<Resource>,
     },
-    /// `cudaStreamDestroy`, `cudaEventDestroy`, `cudaMemPoolDestroy`: returns at once, and what was submitted goes on.
+    /// `cudaStreamDestroy`, `cudaEventDestroy`, `cudaMemPoolDestroy`, `cudaGraphDestroy`, `cudaGraphExecDestroy`: returns at once, and what was submitted goes on.
     Destroy(Resource),
+    /// A call about graphs.
+    Graph(GraphCall),
     /// Whatever waits for this signal goes on; a signal stays given.
     Signal(SignalId),
     /// Waits until a signal is given.
@@ -211,6 +213,10 @@ pub enum Resource {
     Event(EventId),
     /// A pool.
     Pool(PoolId),
+    /// A graph.
+    Graph(GraphId),
+    /// An executable graph.
+    Exec(ExecId),
 }
 
 /// What a synchronise waits for.
@@ -421,12 +427,19 @@ pub enum Failure {
     NotReady,
     /// `cudaErrorInvalidResourceHandle`
     InvalidResourceHandle,
+    /// `cudaErrorNotSupported`
+    NotSupported,
 }
 
 impl Failure {
     /// Every failure.
-    pub const ALL: [Failure; 4] =
-        [Failure::OutOfMemory, Failure::InvalidValue, Failure::NotReady, Failure::InvalidResourceHandle];
+    pub const ALL: [Failure; 5] = [
+        Failure::OutOfMemory,
+        Failure::InvalidValue,
+        Failure::NotReady,
+        Failure::InvalidResourceHandle,
+        Failure::NotSupported,
+    ];
 
     /// The word of the language and of every report.
     pub const fn name(self) -> &'static str {
@@ -435,6 +448,7 @@ impl Failure {
             Failure::InvalidValue => "invalid_value",
             Failure::NotReady => "not_ready",
             Failure::InvalidResourceHandle => "invalid_resource_handle",
+            Failure::NotSupported => "not_supported",
         }
     }
 }

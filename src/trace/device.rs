@@ -1,7 +1,7 @@
 //! The memory of a device: what its pools hold, what was allocated outside of them, what is free; and what can be read of
 //! a pool or a device.
 
-use super::Figure;
+use super::{Figure, GraphFigure};
 use crate::base::{Bytes, DeviceId, PoolId};
 
 /// Where the memory of a device is.
@@ -61,6 +61,8 @@ pub enum Reading {
     Pool(PoolId, Figure),
     /// A figure of a device (`cudaMemGetInfo`).
     Device(DeviceId, DeviceFigure),
+    /// A figure of the memory of graphs on a device (`cudaDeviceGetGraphMemAttribute`).
+    Graphs(DeviceId, GraphFigure),
 }
 
 impl Reading {
@@ -69,6 +71,7 @@ impl Reading {
         match self {
             Reading::Pool(_, figure) => figure.name(),
             Reading::Device(_, figure) => figure.name(),
+            Reading::Graphs(_, figure) => figure.name(),
         }
     }
 
@@ -76,7 +79,7 @@ impl Reading {
     pub const fn is_count(self) -> bool {
         match self {
             Reading::Pool(_, figure) => figure.is_count(),
-            Reading::Device(..) => false,
+            Reading::Device(..) | Reading::Graphs(..) => false,
         }
     }
 
@@ -84,7 +87,7 @@ impl Reading {
     pub const fn is_switch(self) -> bool {
         match self {
             Reading::Pool(_, figure) => figure.is_switch(),
-            Reading::Device(..) => false,
+            Reading::Device(..) | Reading::Graphs(..) => false,
         }
     }
 }

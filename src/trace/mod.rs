@@ -7,6 +7,7 @@ mod cut;
 mod decision;
 mod device;
 mod event;
+mod graphs;
 mod memory;
 mod setup;
 mod sink;
@@ -17,6 +18,7 @@ pub use cut::{Cut, Ticket, join};
 pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refusal, Refusals};
 pub use device::{DeviceFigure, DeviceState, Reading};
 pub use event::{Cause, Deadlock, Event, Kind, Waiter};
+pub use graphs::{GraphCall, GraphFigure, GraphPoolState, GraphSetup};
 pub use memory::{Access, Memory, Use};
 pub use setup::{
     Attributes, CollectiveSetup, DeviceSetup, HostCosts, Model, PoolSetup, Remap, Reuse, Rules, Setup,

@@ -1,7 +1,7 @@
 //! The world before the first call: devices, pools, streams, and the numbers of the allocator that documents leave open.
 
-use super::{Law, Resource};
-use crate::base::{BarrierId, Bytes, CollectiveId, DeviceId, IndexVec, Nanos, PoolId, StreamId};
+use super::{GraphSetup, Law, Resource};
+use crate::base::{BarrierId, Bytes, CollectiveId, DeviceId, GraphId, IndexVec, Nanos, PoolId, StreamId};
 
 /// Everything that exists before the first call, and what later calls create.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,10 @@ pub struct Setup {
     pub collectives: IndexVec<CollectiveId, CollectiveSetup>,
     /// Those of the streams, events and pools that exist only once a call has created them.
     pub created: Vec<Resource>,
+    /// The names of graphs.
+    pub graphs: IndexVec<GraphId, GraphSetup>,
+    /// How many names of executable graphs there are.
+    pub execs: usize,
     /// The numbers and choices that documents leave open.
     pub rules: Rules,
     /// What calls cost the host.

@@ -62,6 +62,8 @@ impl Walk {
             hosts: 1,
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
+            graphs: IndexVec::new(),
+            execs: 0,
             rules: Rules {
                 alignment: Bytes(ALIGN),
                 growth: Bytes(CHUNK),

@@ -107,6 +107,8 @@ fn setup(draws: &mut Draws) -> Setup {
         hosts: HOSTS,
         barriers: IndexVec::new(),
         collectives: IndexVec::new(),
+        graphs: IndexVec::new(),
+        execs: 0,
         rules: Rules {
             alignment: Bytes(512),
             growth: Bytes::mib(32),

@@ -7,6 +7,8 @@
 
 mod address;
 mod chunks;
+mod graph_pool;
+mod graphs;
 mod plain;
 mod pool;
 mod reuse;
@@ -14,6 +16,7 @@ mod runs;
 mod shelf;
 mod tiles;
 
+use super::graphs::GraphKey;
 use super::{Allocator, Denied, Freed, Known, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, mix, reuse_on_clone};
 use crate::trace::{
@@ -22,6 +25,7 @@ use crate::trace::{
 };
 use address::AddressSpace;
 use chunks::Span;
+use graphs::Graphs;
 use plain::{Outside, Plain};
 use pool::Pool;
 use reuse::Search;
@@ -36,6 +40,7 @@ pub struct Cuda {
     pools: IndexVec<PoolId, Pool>,
     addresses: AddressSpace,
     outside: Outside,
+    graphs: Graphs,
     live: Vec<Live>,
     /// Free places in `live`.
     vacant: Vec<u32>,
@@ -66,6 +71,8 @@ enum Owner {
     Pool(PoolId, TileId),
     /// A device's, outside of pools.
     Outside(Plain),
+    /// A node's of a graph, for as long as the graph or the allocation is there.
+    Graph(GraphKey, u32),
 }
 
 /// What serves a request: bytes from this tile on, by this class.
@@ -85,7 +92,7 @@ struct Growth {
     unmapped: Vec<Span>,
 }
 
-reuse_on_clone!(Cuda { rules, devices, pools, addresses, outside, live, vacant, serial });
+reuse_on_clone!(Cuda { rules, devices, pools, addresses, outside, graphs, live, vacant, serial });
 
 impl Cuda {
     /// The allocator before the first call.
@@ -102,6 +109,7 @@ impl Cuda {
             pools: setup.pools.iter().map(pool).collect(),
             addresses: AddressSpace::new(setup.rules.growth.0),
             outside: Outside::default(),
+            graphs: Graphs::new(setup.devices.len(), setup.rules.granule.0),
             live: Vec::new(),
             vacant: Vec::new(),
             serial: 0,
@@ -248,8 +256,12 @@ impl Allocator for Cuda {
         if alloc == AllocId::NULL {
             return Ok(Freed::Nothing);
         }
+        if let Some(node) = self.node_of(alloc) {
+            return self.free_of_graph(node, Some(at)).map(Freed::Graphs);
+        }
         let (pool, tile) = match self.remove(alloc)? {
             Owner::Pool(pool, tile) => (pool, tile),
+            Owner::Graph(..) => unreachable!("an allocation of a graph is freed above"),
             Owner::Outside(plain) => {
                 self.leave(plain, alloc, Some(at));
                 return Ok(Freed::Outside(plain.device));
@@ -264,7 +276,11 @@ impl Allocator for Cuda {
         if alloc == AllocId::NULL {
             return Ok(Freed::Nothing);
         }
+        if let Some(node) = self.node_of(alloc) {
+            return self.free_of_graph(node, None).map(Freed::Graphs);
+        }
         match self.remove(alloc)? {
+            Owner::Graph(..) => unreachable!("an allocation of a graph is freed above"),
             Owner::Pool(pool, tile) => {
                 self.pools[pool].free_at_once(tile, alloc);
                 self.check(pool);
@@ -383,7 +399,8 @@ impl Allocator for Cuda {
             let digest = pool.digest();
             mix(&[index as u64, digest as u64, (digest >> 64) as u64])
         });
-        pools.fold(self.outside.digest().wrapping_add(u128::from(self.serial)), u128::wrapping_add)
+        let others = self.outside.digest().wrapping_add(self.graphs.digest());
+        pools.fold(others.wrapping_add(u128::from(self.serial)), u128::wrapping_add)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The objects of calls.
 
+use super::graphs::graph_line;
 use crate::report::names::Book;
 use crate::scenario::{Names, Program};
 use crate::trace::{Access, Call, Figure, Reading, Resource, Takes, Target, Use};
@@ -26,11 +27,18 @@ pub(super) enum CallLine<'a> {
     SetPool { device: &'a str, pool: &'a str },
     Create { resource: &'static str, name: &'a str, reusing: Option<&'a str> },
     Destroy { resource: &'static str, name: &'a str },
-    Read { of: &'a str, figure: &'static str },
+    Read { of: Cow<'a, str>, figure: &'static str },
     Malloc { device: &'a str, size: u64, managed: bool },
     PlainFree { block: String, serial: u32 },
     HostFunction { stream: &'a str, uses: Vec<UseLine<'a>>, until: Option<&'a str>, gives: Option<&'a str> },
     Collective { stream: &'a str, collective: &'a str, uses: Vec<UseLine<'a>> },
+    BeginGraph { graph: &'a str },
+    Node { graph: &'a str, call: Box<CallLine<'a>> },
+    Instantiate { name: &'a str, graph: &'a str, auto_free: bool },
+    LaunchGraph { stream: &'a str, name: &'a str },
+    Upload { stream: &'a str, name: &'a str },
+    TrimGraphs { device: &'a str },
+    SetGraphs { device: &'a str, attribute: &'static str, value: u64 },
     Signal { name: &'a str },
     Await { name: &'a str },
     Spawn { thread: &'a str },
@@ -60,10 +68,11 @@ fn use_line<'a>(book: &Book<'a>, used: &Use) -> UseLine<'a> {
 }
 
 /// What a figure is one of.
-fn read_of(names: &Names, reading: Reading) -> &str {
+fn read_of(names: &Names, reading: Reading) -> Cow<'_, str> {
     match reading {
-        Reading::Pool(pool, _) => &names.pools[pool],
-        Reading::Device(device, _) => &names.devices[device],
+        Reading::Pool(pool, _) => Cow::Borrowed(&names.pools[pool]),
+        Reading::Device(device, _) => Cow::Borrowed(&names.devices[device]),
+        Reading::Graphs(device, _) => Cow::Owned(format!("{}.graph_pool", names.devices[device])),
     }
 }
 
@@ -82,6 +91,8 @@ fn resource_name(program: &Program, resource: Resource) -> (&'static str, &str) 
         Resource::Stream(stream) => ("stream", &names.streams[stream]),
         Resource::Event(event) => ("event", &names.events[event]),
         Resource::Pool(pool) => ("pool", &names.pools[pool]),
+        Resource::Graph(graph) => ("graph", &names.graphs[graph]),
+        Resource::Exec(exec) => ("graph_exec", &names.execs[exec]),
     }
 }
 
@@ -152,6 +163,7 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             collective: &names.collectives[*collective],
             uses: uses.iter().map(|used| use_line(book, used)).collect(),
         },
+        Call::Graph(call) => graph_line(book, call),
         Call::Signal(_) | Call::Await(_) | Call::Spawn(_) | Call::Exit | Call::Join(_) | Call::Barrier(_) => {
             meeting_line(names, call)
         }

@@ -4,7 +4,7 @@ use super::reasons::{self, Explanation, Trail};
 use super::table::{Align, Row, Section, Table, shorten};
 use crate::base::{Bytes, StmtId, StreamId};
 use crate::report::names::Book;
-use crate::trace::{Call, Decision, Event, Failure, Kind, Policy, Refusals, Ticket};
+use crate::trace::{Call, Decision, Event, Failure, GraphCall, Kind, Policy, Refusals, Ticket};
 use std::collections::BTreeMap;
 
 /// Rows beyond these are only counted, so that a report stays small.
@@ -20,6 +20,8 @@ enum Served {
     Malloc {
         managed: bool,
     },
+    /// By a node of a graph.
+    Graph,
     Failed(Failure),
 }
 
@@ -55,6 +57,8 @@ struct Pending {
 enum Asked {
     On(StreamId),
     Malloc { managed: bool },
+    /// As a node of a graph, in a stream of that.
+    Node(StreamId),
 }
 
 /// Whose bytes an allocation got.
@@ -96,6 +100,10 @@ impl Allocations {
             Kind::Call(call) => {
                 self.settle(book);
                 let (by, size) = match call {
+                    Call::Graph(GraphCall::Node { node, .. }) => match **node {
+                        Call::Alloc { stream, size, .. } => (Asked::Node(stream), size),
+                        _ => return,
+                    },
                     Call::Alloc { stream, size, .. } => (Asked::On(*stream), *size),
                     Call::Malloc { size, managed, .. } => (Asked::Malloc { managed: *managed }, *size),
                     _ => return,
@@ -145,6 +153,7 @@ impl Allocations {
         let served = match pending.by {
             Asked::On(_) => Served::By(decision.policy),
             Asked::Malloc { managed } => Served::Malloc { managed },
+            Asked::Node(_) => Served::Graph,
         };
         let is_new = !self.places.contains_key(&(pending.stmt, served, origin.stmt));
         if let (true, Asked::On(stream)) = (explain && is_new, pending.by) {
@@ -174,7 +183,7 @@ impl Allocations {
         let Some((served, origin)) = pending.served else { return };
         let timing = pending.refusals.is_some_and(|refusals| refusals.by_timing);
         let name = match served {
-            Served::By(_) | Served::Malloc { .. } => {
+            Served::By(_) | Served::Malloc { .. } | Served::Graph => {
                 book.latest_name().unwrap_or_else(|| book.asked_as(pending.stmt))
             }
             Served::Failed(_) => book.asked_as(pending.stmt),
@@ -211,7 +220,7 @@ impl Allocations {
         self.lines.push(Line {
             stmt: pending.stmt,
             stream: match pending.by {
-                Asked::On(stream) => Some(stream),
+                Asked::On(stream) | Asked::Node(stream) => Some(stream),
                 Asked::Malloc { .. } => None,
             },
             served,
@@ -296,6 +305,7 @@ impl Line {
             Served::By(None) => "-",
             Served::Malloc { managed: false } => "malloc",
             Served::Malloc { managed: true } => "managed",
+            Served::Graph => "graph",
             Served::Failed(failure) => failure.name(),
         };
         let mut cells = vec![

@@ -10,7 +10,7 @@ use crate::oracle::{Mismatch, Verdict, mismatch};
 use crate::report::names::Book;
 use crate::scenario::{Action, Demand, Instruction, Program, Unit};
 use crate::trace::{
-    Comparison, DeviceFigure, Event, Figure, Kind, Ledger, Operands, PoolState, Reading as Read,
+    Comparison, DeviceFigure, Event, Figure, GraphFigure, Kind, Ledger, Operands, PoolState, Reading as Read,
 };
 use std::collections::BTreeMap;
 
@@ -35,6 +35,8 @@ pub(super) struct Mismatches {
     figures: BTreeMap<Read, (u64, Option<StmtId>)>,
     /// What each pool has reserved: it is missing from the free memory of its device.
     reserved: BTreeMap<PoolId, u64>,
+    /// The same of the graph pool of each device.
+    graphs: BTreeMap<DeviceId, u64>,
     /// For each expectation that fails, since when, at the first time.
     failing: BTreeMap<ExpectId, Vec<Since>>,
 }
@@ -53,7 +55,7 @@ impl Mismatches {
         }
         let figures =
             reads.values().flatten().map(|read| (*read, (at_start(program, *read), None))).collect();
-        Self { reads, figures, reserved: BTreeMap::new(), failing: BTreeMap::new() }
+        Self { reads, figures, reserved: BTreeMap::new(), graphs: BTreeMap::new(), failing: BTreeMap::new() }
     }
 
     /// Takes an event.
@@ -66,6 +68,14 @@ impl Mismatches {
                 let now = state.reserved.0;
                 let before = self.reserved.insert(pool, now).unwrap_or(0);
                 let device = book.program.setup.pools[pool].device;
+                self.free_becomes(device, event.stmt, |free| (free + before).saturating_sub(now));
+            }
+            Kind::GraphPool { device, state } => {
+                for figure in GraphFigure::ALL {
+                    self.becomes(Read::Graphs(device, figure), event.stmt, |_| state.figure(figure));
+                }
+                let now = state.reserved.0;
+                let before = self.graphs.insert(device, now).unwrap_or(0);
                 self.free_becomes(device, event.stmt, |free| (free + before).saturating_sub(now));
             }
             Kind::Device { device, state } => self.free_becomes(device, event.stmt, |_| state.free().0),
@@ -146,6 +156,7 @@ fn at_start(program: &Program, read: Read) -> u64 {
     let (pool, figure) = match read {
         Read::Pool(pool, figure) => (pool, figure),
         // Nobody holds any of it.
+        Read::Graphs(..) => return 0,
         Read::Device(device, _) => return program.setup.devices[device].memory.0,
     };
     let (attributes, zero) = (program.setup.pools[pool].attributes, Bytes::ZERO);
@@ -190,6 +201,7 @@ fn since_line(book: &Book<'_>, since: Since, several: bool, width: usize) -> Str
             let of = match read {
                 Read::Pool(pool, _) => &names.pools[pool],
                 Read::Device(device, _) => &names.devices[device],
+                Read::Graphs(device, _) => &format!("{}.graph_pool", names.devices[device]),
             };
             format!("  ({of}.{})", read.name())
         }
