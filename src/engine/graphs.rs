@@ -116,7 +116,9 @@ impl Graphs {
 
     /// Adds the operations that later ones may be made to wait for.
     pub(super) fn pending(&self, into: &mut Vec<Ticket>) {
-        into.extend(self.launching.iter().chain(self.execs.iter().flatten().filter_map(|exec| exec.last.as_ref())));
+        into.extend(
+            self.launching.iter().chain(self.execs.iter().flatten().filter_map(|exec| exec.last.as_ref())),
+        );
     }
 
     /// Whether the program has graphs.
@@ -178,7 +180,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         match call {
             GraphCall::Begin(graph) => self.begin_graph(*graph),
             GraphCall::Node { graph, node } => return self.add_node(caller, *graph, node),
-            GraphCall::Instantiate { exec, graph, auto_free } => self.instantiate(*exec, *graph, *auto_free)?,
+            GraphCall::Instantiate { exec, graph, auto_free } => {
+                self.instantiate(*exec, *graph, *auto_free)?
+            }
             GraphCall::Launch { stream, exec } => self.launch_graph(caller, *stream, *exec)?,
             GraphCall::Upload { stream, exec } => self.upload_graph(caller, *stream, *exec)?,
             GraphCall::Trim(device) => {
@@ -217,7 +221,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let mut call = call.clone();
         let stream = *stream_of(&mut call).ok_or(Failure::NotSupported)?;
         let lanes = self.graphs.setups[graph].lanes.iter();
-        let lane = lanes.map(|(known, _)| known).position(|known| *known == stream).ok_or(Failure::InvalidValue)?;
+        let lane =
+            lanes.map(|(known, _)| known).position(|known| *known == stream).ok_or(Failure::InvalidValue)?;
         let own = &mut self.graphs.graphs[self.graphs.names[graph]];
         let (at, key) = (Ticket { stream: StreamId::from(lane), seq: own.lanes[lane].nodes + 1 }, own.key);
         let place = Place { graph: key.unwrap_or(GraphKey(0)), at, after: &own.lanes[lane].clock };
@@ -295,7 +300,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let at = self.order.next_ticket(stream).expect("a stream has less than 2^32 operations");
         let seq = at.seq.checked_add(unfreed.len() as u32 + own + 1);
         let end = Ticket { seq: seq.expect("a stream has less than 2^32 operations"), ..at };
-        let prepared = self.prepare(caller.host, exec, end, |model, launch| model.launch(launch, exec.auto_free));
+        let prepared =
+            self.prepare(caller.host, exec, end, |model, launch| model.launch(launch, exec.auto_free));
         if prepared.is_ok() {
             for alloc in &unfreed {
                 let call = Call::Free { stream, alloc: *alloc };
@@ -323,7 +329,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             let ticket = self.order.next_ticket(to).expect("a stream has less than 2^32 operations");
             let mut waits: SmallVec<[Ticket; 4]> =
                 node.waits.iter().map(|on| self.graphs.launching[on + 1]).collect();
-            if tails[node.lane].replace(ticket).is_none() {
+            if tails[node.lane].replace(ticket).is_none() && waits.is_empty() {
                 waits.push(begin);
             }
             self.submit_node(Caller { stmt: node.stmt, ..caller }, node, ticket, &waits);

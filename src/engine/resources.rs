@@ -11,7 +11,9 @@ use super::{Chooser, Machine, Progress};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, reuse_on_clone};
 use crate::model::Allocator;
 use crate::order::Operation;
-use crate::trace::{Call, Detail, Event, Failure, GraphCall, Kind, Reading, Reply, Resource, Setup, Sink, Target};
+use crate::trace::{
+    Call, Detail, Event, Failure, GraphCall, Kind, Reading, Reply, Resource, Setup, Sink, Target,
+};
 
 /// Whether a thing can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +51,18 @@ pub(super) struct Resources {
     completed: Vec<u32>,
 }
 
-reuse_on_clone!(Resources { streams, events, pools, graphs, execs, homes, devices, is_any_missing, ending, completed });
+reuse_on_clone!(Resources {
+    streams,
+    events,
+    pools,
+    graphs,
+    execs,
+    homes,
+    devices,
+    is_any_missing,
+    ending,
+    completed
+});
 
 impl Resources {
     pub(super) fn new(setup: &Setup) -> Self {
@@ -129,7 +142,9 @@ impl Resources {
             Call::Destroy(resource) => self.exists(*resource),
             Call::Graph(call) => self.check_graph(call),
             // An expectation may look at what a destroyed pool still holds.
-            Call::Read(Reading::Device(..) | Reading::Graphs(..)) | Call::Peek(_) | Call::Create { .. } => Ok(()),
+            Call::Read(Reading::Device(..) | Reading::Graphs(..)) | Call::Peek(_) | Call::Create { .. } => {
+                Ok(())
+            }
             Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }

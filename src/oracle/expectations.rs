@@ -259,7 +259,8 @@ impl<'p> Expectations<'p> {
         if let Some((calls, _)) = self.demanded.get_mut(&stmt) {
             *calls += 1;
         }
-        let is_launch = matches!(call, Call::Graph(GraphCall::Launch { .. })) && self.moments.contains_key(&stmt);
+        let is_launch =
+            matches!(call, Call::Graph(GraphCall::Launch { .. })) && self.moments.contains_key(&stmt);
         self.launching = is_launch.then_some((stmt, None));
     }
 

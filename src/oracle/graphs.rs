@@ -73,7 +73,8 @@ mod tests {
     use super::*;
 
     fn told(used: u64, used_high: u64, reserved: u64, reserved_high: u64) -> GraphPoolState {
-        let [used, used_high, reserved, reserved_high] = [used, used_high, reserved, reserved_high].map(Bytes);
+        let [used, used_high, reserved, reserved_high] =
+            [used, used_high, reserved, reserved_high].map(Bytes);
         GraphPoolState { used, used_high, reserved, reserved_high }
     }
 

@@ -47,7 +47,8 @@ impl<W: Write> States<'_, W> {
         let name = format!("{}.graph_pool", self.book.program.names.devices[device]);
         let head = [event.at.0.to_string(), self.book.line(event.stmt).to_string(), name];
         let figures = [state.reserved, state.used].map(|size| size.0.to_string());
-        let record = head.into_iter().chain(figures).chain(std::iter::repeat_n(String::new(), HEAD.len() - 5));
+        let record =
+            head.into_iter().chain(figures).chain(std::iter::repeat_n(String::new(), HEAD.len() - 5));
         self.failed = self.out.write_record(record).err();
     }
 }

@@ -51,7 +51,10 @@ pub const TABLE: &[(Code, &str)] = &[
     (USED_BEFORE_DECLARATION, "A name is declared only after its use."),
     (USED_BEFORE_ALLOCATION, "A buffer is used where no allocation of that name precedes it."),
     (STILL_LIVE, "A name gets a new allocation while it still stands for a live one."),
-    (STILL_EXISTS, "A stream, an event, a pool or a graph is created while what has its name or its handle exists."),
+    (
+        STILL_EXISTS,
+        "A stream, an event, a pool or a graph is created while what has its name or its handle exists.",
+    ),
     (WRONG_ARGUMENT_COUNT, "A kernel is called with another number of buffers than it has parameters."),
     (WRONG_PART_COUNT, "A barrier is said to be of another number of threads than elsewhere."),
     (
@@ -78,7 +81,10 @@ pub const TABLE: &[(Code, &str)] = &[
     (WRONG_INDEX, "An index is missing, or stands where there is no array."),
     (DEVICE_NEEDED, "There are several devices, and the line does not say which one it is about."),
     (MISPLACED_DECLARATION, "A declaration stands inside of a block."),
-    (NOT_IN_A_GRAPH, "The block of a graph has a line that is no operation of a stream, or one that no graph has."),
+    (
+        NOT_IN_A_GRAPH,
+        "The block of a graph has a line that is no operation of a stream, or one that no graph has.",
+    ),
     (RUN_TOO_LONG, "The loops make the run longer than 100,000,000 statements."),
     (TOO_MANY_NAMES, "An array is too large, or there are too many names."),
     (UNCLEAR_LAUNCH, "An expectation names a kernel, and not just one line above it launches that kernel."),

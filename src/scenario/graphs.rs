@@ -107,7 +107,9 @@ impl Checker<'_> {
                 if self.setup.streams.len() as u64 >= STREAMS_MAX {
                     let message = format!("`{}` brings the number of streams above {STREAMS_MAX}", name.text);
                     let diagnostic = Diagnostic::error(codes::TOO_MANY_NAMES, message, name.span, "");
-                    self.tell(diagnostic.note("each stream of a graph counts, an array with all its elements"));
+                    self.tell(
+                        diagnostic.note("each stream of a graph counts, an array with all its elements"),
+                    );
                     return;
                 }
                 let device = self.setup.streams[*stream].device;
@@ -186,7 +188,9 @@ impl Checker<'_> {
                 CallKind::Queued { .. } => return false,
                 _ => ("a call of the host is no node of a graph", "call it before or behind the block"),
             },
-            _ => ("this is no node of a graph", "a graph has operations of streams, `repeat` and `let` alone"),
+            _ => {
+                ("this is no node of a graph", "a graph has operations of streams, `repeat` and `let` alone")
+            }
         };
         let diagnostic = Diagnostic::error(codes::NOT_IN_A_GRAPH, message, span, "");
         self.tell(diagnostic.help(help));
@@ -216,14 +220,17 @@ impl Checker<'_> {
         if default_stream_word(&name.text).is_some() {
             let message = format!("`{}` cannot be captured here", name.text);
             let diagnostic = Diagnostic::error(codes::NOT_IN_A_GRAPH, message, path.span, "a default stream");
-            self.tell(diagnostic.help("name a stream that is declared: it tells the branches of the graph apart"));
+            self.tell(
+                diagnostic.help("name a stream that is declared: it tells the branches of the graph apart"),
+            );
             return None;
         }
         let Some(Meaning::Stream(row)) = self.table.get(&name.text).and_then(|known| known.meaning.as_ref())
         else {
             return None;
         };
-        let all = (0..row.count.unwrap_or(1)).map(|nth| StreamId::from_usize(row.base.index() + nth as usize));
+        let all =
+            (0..row.count.unwrap_or(1)).map(|nth| StreamId::from_usize(row.base.index() + nth as usize));
         if let Some(capture) = &mut self.capture {
             capture.lanes.extend(all);
         }

@@ -77,7 +77,8 @@ impl Checker<'_> {
     }
 
     pub(super) fn destroy(&mut self, path: &Path) -> Option<Action> {
-        self.handle(path, &[Kind::Stream, Kind::Event, Kind::Pool, Kind::Graph, Kind::Exec]).map(Action::Destroy)
+        self.handle(path, &[Kind::Stream, Kind::Event, Kind::Pool, Kind::Graph, Kind::Exec])
+            .map(Action::Destroy)
     }
 
     /// After a mistake, nothing is said about the lives of what the statement names.

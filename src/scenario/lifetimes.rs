@@ -370,7 +370,9 @@ impl<'c> Walk<'c> {
     /// What a graph allocates and frees, it does when it is launched: of a name that is not known to be there, nothing is said.
     fn graph(&mut self, stmt: StmtId, action: &GraphAction) {
         match action {
-            GraphAction::Begin(Chosen { base, index: None }) => self.create(stmt, Resource::Graph(*base), None),
+            GraphAction::Begin(Chosen { base, index: None }) => {
+                self.create(stmt, Resource::Graph(*base), None)
+            }
             GraphAction::Instantiate { exec: Chosen { base, index: None }, .. } => {
                 self.create(stmt, Resource::Exec(*base), None);
             }

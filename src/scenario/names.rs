@@ -2,8 +2,8 @@
 
 use super::Value;
 use crate::base::{
-    BarrierId, CollectiveId, DeviceId, EventId, ExecId, GraphId, HostId, KernelId, PoolId, SignalId, Span, StmtId, StreamId,
-    nearest,
+    BarrierId, CollectiveId, DeviceId, EventId, ExecId, GraphId, HostId, KernelId, PoolId, SignalId, Span,
+    StmtId, StreamId, nearest,
 };
 use crate::syntax::ast::{self, CallKind, Content, Created, Item, Operation, Settings, Statement};
 use std::collections::{BTreeMap, BTreeSet};

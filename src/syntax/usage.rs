@@ -61,7 +61,18 @@ const LAUNCH: &str = "STREAM: KERNEL(BUFFER)";
 /// Words that people bring along, in small letters, without `_` and without `cuda` before them. Behind them stands the word
 /// of this language that means it, or a line with it.
 const FOREIGN: &[(&[&str], &str)] = &[
-    (&["mallocasync", "mallocfrompoolasync", "allocasync", "allocate", "new", "buffer", "graphaddmemallocnode"], "alloc"),
+    (
+        &[
+            "mallocasync",
+            "mallocfrompoolasync",
+            "allocasync",
+            "allocate",
+            "new",
+            "buffer",
+            "graphaddmemallocnode",
+        ],
+        "alloc",
+    ),
     (&["freeasync", "dealloc", "deallocate", "delete", "drop", "graphaddmemfreenode"], "free"),
     (&["malloc", "mallocmanaged"], "NAME = malloc SIZE"),
     (&["memcpyasync", "memcpy"], "copy"),

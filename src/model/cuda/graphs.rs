@@ -133,7 +133,8 @@ impl Graphs {
     }
 
     pub(super) fn digest(&self) -> u128 {
-        let node = |node: &AllocNode| mix(&[9, node.start, u64::from(node.is_live), node.alloc.serial.into()]);
+        let node =
+            |node: &AllocNode| mix(&[9, node.start, u64::from(node.is_live), node.alloc.serial.into()]);
         let part = |part: &Part| mix(&[10, part.at, part.size, part.physical]);
         let graphs = self.graphs.iter().flat_map(|graph| {
             let parts = graph.spaces.iter().flat_map(|space| &space.parts).map(part);
@@ -174,7 +175,10 @@ impl Graphs {
                 None => (0, u64::MAX),
             };
             for (physical, size) in space.physical(from, to) {
-                self.pools[space.device].range(physical, size).iter_mut().for_each(|piece| piece.use_until(at));
+                self.pools[space.device]
+                    .range(physical, size)
+                    .iter_mut()
+                    .for_each(|piece| piece.use_until(at));
             }
         }
     }
@@ -193,12 +197,17 @@ impl Graphs {
                 let stays = live.iter().map(|(from, to)| (*from.max(&part.at), *to.min(&end)));
                 for (from, to) in stays.filter(|(from, to)| from < to).chain([(end, end)]) {
                     if at < from {
-                        let pieces = self.pools[space.device].range(part.physical + (at - part.at), from - at);
+                        let pieces =
+                            self.pools[space.device].range(part.physical + (at - part.at), from - at);
                         pieces.iter_mut().for_each(|piece| piece.maps -= 1);
                     }
                     let from = from.max(at);
                     if from < to {
-                        parts.push(Part { at: from, size: to - from, physical: part.physical + (from - part.at) });
+                        parts.push(Part {
+                            at: from,
+                            size: to - from,
+                            physical: part.physical + (from - part.at),
+                        });
                     }
                     at = at.max(to);
                 }
@@ -250,7 +259,12 @@ impl Cuda {
     }
 
     /// Addresses for a node: a gap that it comes after, the smallest, or else new ones.
-    fn place_node(&mut self, node: Node<'_>, device: DeviceId, size: u64) -> Option<(usize, u64, Option<AllocId>)> {
+    fn place_node(
+        &mut self,
+        node: Node<'_>,
+        device: DeviceId,
+        size: u64,
+    ) -> Option<(usize, u64, Option<AllocId>)> {
         let unit = self.rules.growth.0;
         let graph = &mut self.graphs.graphs[node.graph.0 as usize];
         let fits = graph.gaps.iter().enumerate().filter(|(_, gap)| {
@@ -372,7 +386,10 @@ impl Cuda {
         for at in 0..self.graphs.graphs.len() {
             let graph = &self.graphs.graphs[at];
             let is_idle = graph.nodes.iter().all(|node| !node.is_live);
-            if !graph.has_ended || !is_idle || graph.last.is_some_and(|last| done.is_none_or(|done| !last.within(done))) {
+            if !graph.has_ended
+                || !is_idle
+                || graph.last.is_some_and(|last| done.is_none_or(|done| !last.within(done)))
+            {
                 continue;
             }
             let graph = std::mem::take(&mut self.graphs.graphs[at]);
@@ -397,7 +414,12 @@ impl GraphMemory for Cuda {
         }
     }
 
-    fn alloc_node(&mut self, node: Node<'_>, device: DeviceId, requested: Bytes) -> Result<Decision, Failure> {
+    fn alloc_node(
+        &mut self,
+        node: Node<'_>,
+        device: DeviceId,
+        requested: Bytes,
+    ) -> Result<Decision, Failure> {
         if requested == Bytes::ZERO {
             return Ok(Decision::null());
         }
@@ -450,7 +472,8 @@ impl GraphMemory for Cuda {
         }
         let freed: Option<Vec<_>> = graph.frees.iter().map(|alloc| self.node_of(*alloc)).collect();
         let freed = freed.ok_or(Failure::InvalidValue)?;
-        let is_live = |(key, node): &(GraphKey, usize)| self.graphs.graphs[key.0 as usize].nodes[*node].is_live;
+        let is_live =
+            |(key, node): &(GraphKey, usize)| self.graphs.graphs[key.0 as usize].nodes[*node].is_live;
         if !freed.iter().all(is_live) {
             return Err(Failure::InvalidValue);
         }

@@ -72,10 +72,8 @@ pub(super) fn graph_line<'a>(book: &Book<'a>, call: &GraphCall) -> CallLine<'a> 
             CallLine::Upload { stream: book.stream(*stream), name: &names.execs[*exec] }
         }
         GraphCall::Trim(device) => CallLine::TrimGraphs { device: &names.devices[*device] },
-        GraphCall::Set { device, figure, value } => CallLine::SetGraphs {
-            device: &names.devices[*device],
-            attribute: figure.name(),
-            value: *value,
-        },
+        GraphCall::Set { device, figure, value } => {
+            CallLine::SetGraphs { device: &names.devices[*device], attribute: figure.name(), value: *value }
+        }
     }
 }

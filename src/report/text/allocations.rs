@@ -56,7 +56,9 @@ struct Pending {
 #[derive(Clone, Copy, Debug)]
 enum Asked {
     On(StreamId),
-    Malloc { managed: bool },
+    Malloc {
+        managed: bool,
+    },
     /// As a node of a graph, in a stream of that.
     Node(StreamId),
 }

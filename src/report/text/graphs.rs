@@ -1,7 +1,7 @@
 //! The memory of graphs on each device, call by call.
 
 use super::table::{Align, Section, Table, time};
-use crate::base::{DeviceId, Nanos, StmtId};
+use crate::base::{Bytes, DeviceId, Nanos, StmtId};
 use crate::report::names::Book;
 use crate::trace::{Event, GraphPoolState, Kind};
 use std::collections::BTreeMap;
@@ -23,6 +23,8 @@ struct Pool {
     lines: Vec<Line>,
     places: BTreeMap<StmtId, usize>,
     lost: u64,
+    /// The most that was used and reserved at any time.
+    peak: (Bytes, Bytes),
 }
 
 /// Collects the states of graph pools.
@@ -36,6 +38,7 @@ impl GraphPools {
     pub(super) fn event(&mut self, event: &Event<'_>) {
         let Kind::GraphPool { device, state } = event.kind else { return };
         let pool = self.pools.entry(device).or_default();
+        pool.peak = (pool.peak.0.max(state.used), pool.peak.1.max(state.reserved));
         let line = Line { stmt: event.stmt, at: event.at, state: *state, times: 1 };
         if let Some(place) = pool.places.get(&event.stmt) {
             let known = &mut pool.lines[*place];
@@ -56,12 +59,9 @@ impl GraphPools {
 
 impl Pool {
     fn section(self, book: &Book<'_>, id: DeviceId, width: usize) -> Section {
-        let GraphPoolState { used_high, reserved_high, .. } =
-            self.lines.iter().max_by_key(|line| line.at).map(|line| line.state).unwrap_or_default();
         let device = &book.program.names.devices[id];
-        let (used_high, reserved_high) = (used_high.human(), reserved_high.human());
-        let title =
-            format!("Pool {device}.graph_pool   used_high {used_high}   reserved_high {reserved_high}");
+        let (used, reserved) = (self.peak.0.human(), self.peak.1.human());
+        let title = format!("Pool {device}.graph_pool   at most {used} used, {reserved} reserved");
         let folded = self.lines.iter().any(|line| line.times > 1);
         let mut columns = vec![("line", Align::Right), ("host call", Align::Flexible)];
         columns.extend(folded.then_some(("times", Align::Right)));

@@ -9,7 +9,11 @@ impl Tree<'_> {
         Statement::Graph(Graph { name: self.segment(next(&mut parts)), body: Body::default() })
     }
 
-    pub(super) fn graph_call<'t>(&mut self, rule: Rule, mut parts: impl Iterator<Item = Node<'t>>) -> CallKind {
+    pub(super) fn graph_call<'t>(
+        &mut self,
+        rule: Rule,
+        mut parts: impl Iterator<Item = Node<'t>>,
+    ) -> CallKind {
         CallKind::Graph(match rule {
             Rule::instantiate => GraphCall::Instantiate {
                 exec: self.path(next(&mut parts)),
