@@ -19,6 +19,11 @@ use profile::Profile;
 use scenario::Program;
 use std::collections::BTreeSet;
 
+/// Its examples are tested with those of the crate.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/oxicuda.md")]
+struct OxicudaDocument;
+
 /// Reads a scenario. There is a program if no diagnostic is an error; all diagnostics of a text come at once, in its order.
 pub fn load(text: &str, profile: &Profile) -> (Option<Program>, Vec<Diagnostic>) {
     let (programs, diagnostics) = load_all(text, profile);

@@ -100,11 +100,12 @@ impl Excerpt {
         floor(&self.text, shown + byte.clamp(kept.start, kept.end) - kept.start)
     }
 
-    /// How far into its line, in columns, a place reaches; one without any length is marked by one column.
+    /// How far into its line, in columns, a place reaches; one without any width is marked by one column.
     pub(super) fn columns_before_end(&self, span: Span) -> usize {
         let range = self.range(span);
         let before = &self.text[..range.end];
-        width(&before[before.rfind('\n').map_or(0, |at| at + 1)..]) + usize::from(range.is_empty())
+        width(&before[before.rfind('\n').map_or(0, |at| at + 1)..])
+            + usize::from(width(&self.text[range]) == 0)
     }
 
     /// The character of its line at which a span begins, from 1, in what is shown.
@@ -174,6 +175,15 @@ mod tests {
         assert_eq!((whole.len(), marked.as_str()), (205, "mark"));
         let start = format!("first{}\n", " x".repeat(100));
         assert_eq!(shown(&start, Span::new(0, 5), 20).0, "first x x x ..\n");
+    }
+
+    #[test]
+    fn a_place_without_width_takes_a_column() {
+        let text = "wait e\u{301}";
+        let excerpt = Excerpt::around(text, &LineIndex::new(text), &[], 80, 0);
+        for span in [Span::new(6, 8), Span::new(8, 8)] {
+            assert_eq!(excerpt.columns_before_end(span), 7);
+        }
     }
 
     #[test]

@@ -230,9 +230,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Call::Record { event, .. } => own.record(lane, event),
             Call::Wait { event, .. } => own.wait(lane, event)?,
             Call::Alloc { pool, size, .. } => {
-                let device = self.resources.home(pool.ok_or(Failure::InvalidValue)?);
-                let decision = self.model.alloc_node(place, device, size)?;
+                let pool = pool.ok_or(Failure::InvalidValue)?;
+                let decision = self.model.alloc_node(place, self.resources.home(pool), size)?;
                 let Decision { alloc, range, .. } = decision;
+                self.grants.capture(pool, alloc);
                 own.push(caller.stmt, lane, call, (alloc != AllocId::NULL).then_some((alloc, range)));
                 self.emit(caller, None, Kind::Decided(&decision));
                 return Ok(Reply::Allocated(decision));

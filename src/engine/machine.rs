@@ -1,8 +1,10 @@
 //! The machine: one call of one host thread in, an answer and events out.
 
 mod outside;
+mod readiness;
 mod transfer;
 
+use super::access::Grants;
 use super::collectives::Collectives;
 use super::graphs::Graphs;
 use super::resources::Resources;
@@ -36,6 +38,7 @@ pub struct Machine<A, P, C, S> {
     pub(super) collectives: Collectives,
     pub(super) graphs: Graphs,
     pub(super) resources: Resources,
+    pub(super) grants: Grants,
     scratch: Scratch,
 }
 
@@ -53,7 +56,7 @@ struct Scratch {
 reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, threads,
-    collectives, graphs, resources, scratch,
+    collectives, graphs, resources, grants, scratch,
 });
 
 /// Whose call it is, and of which statement.
@@ -80,6 +83,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             collectives: Collectives::new(setup),
             graphs: Graphs::new(setup),
             resources: Resources::new(setup),
+            grants: Grants::new(setup),
             scratch: Scratch::default(),
         }
     }
@@ -143,7 +147,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.complete_frees(caller);
         }
         // What a blocked call waits for was settled when it was made.
-        let refused = if blocked.is_none() { self.resources.check(call).err() } else { None };
+        let refused = if blocked.is_none() { self.check(caller, call).err() } else { None };
         match call {
             _ if refused.is_some() => {}
             Call::Sync(target) => return self.synchronise(caller, *target),
@@ -220,6 +224,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Ok(Reply::Done)
             }
             Call::SetPool { device, pool } => self.resources.set_pool(*device, *pool),
+            Call::Grant { pool, device, reach } => self.grant(*pool, *device, *reach),
             Call::Create { resource, reusing } => self.resources.create(*resource, *reusing),
             Call::Destroy(resource) => self.destroy(caller, *resource),
             Call::Graph(call) => self.graph_call(caller, call),
@@ -241,6 +246,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.emit(caller, None, Kind::Expect { expect: *expect, operands });
                 Ok(Reply::Done)
             }
+            Call::ExpectReady { expect, alloc, on } => Ok(self.expect_ready(caller, *expect, *alloc, *on)),
             Call::Snapshot(snapshot) => {
                 self.snapshot(caller, *snapshot);
                 Ok(Reply::Done)

@@ -3,6 +3,7 @@
 //! It joins order and model: a call becomes an operation in flight, a decision of the allocator, events for the sink.
 //! Its callers are program cursors, a simulated driver, and exploration. It must not know names, texts or verdicts.
 
+mod access;
 mod choice;
 mod collectives;
 mod deadlock;

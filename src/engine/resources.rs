@@ -8,7 +8,7 @@
 
 use super::machine::Caller;
 use super::{Chooser, Machine, Progress};
-use crate::base::{Bytes, DeviceId, IndexVec, PoolId, reuse_on_clone};
+use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, reuse_on_clone};
 use crate::model::Allocator;
 use crate::order::Operation;
 use crate::trace::{
@@ -137,14 +137,15 @@ impl Resources {
             },
             Call::Trim { pool, .. }
             | Call::Set { pool, .. }
-            | Call::Read(Reading::Pool(pool, _))
+            | Call::Read(Reading::Pool(pool, _) | Reading::Access(pool, _))
+            | Call::Grant { pool, .. }
             | Call::SetPool { pool, .. } => self.exists(Resource::Pool(*pool)),
             Call::Destroy(resource) => self.exists(*resource),
             Call::Graph(call) => self.check_graph(call),
             // An expectation may look at what a destroyed pool still holds.
-            Call::Read(Reading::Device(..) | Reading::Graphs(..)) | Call::Peek(_) | Call::Create { .. } => {
-                Ok(())
-            }
+            Call::Read(Reading::Device(..) | Reading::Peer(..) | Reading::Graphs(..))
+            | Call::Peek(_)
+            | Call::Create { .. } => Ok(()),
             Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }
@@ -156,6 +157,7 @@ impl Resources {
             | Call::Join(_)
             | Call::Barrier(_)
             | Call::Expect { .. }
+            | Call::ExpectReady { .. }
             | Call::Snapshot(_) => Ok(()),
         }
     }
@@ -187,6 +189,11 @@ impl Resources {
     /// The device of a pool.
     pub(super) fn home(&self, pool: PoolId) -> DeviceId {
         self.homes[pool]
+    }
+
+    /// Whether a stream exists.
+    pub(super) fn has_stream(&self, stream: StreamId) -> bool {
+        self.exists(Resource::Stream(stream)).is_ok()
     }
 
     /// Whether a pool exists, or has been destroyed and is still in use.

@@ -9,10 +9,10 @@ pub mod stream_order;
 
 pub use graphs::GraphMemory;
 
-use crate::base::{Bytes, DeviceId, PoolId};
+use crate::base::{Bytes, DeviceId, PoolId, StreamId};
 use crate::trace::{
-    Account, AllocId, Attribute, Call, Cut, Decision, DeviceState, Failure, PoolPicture, PoolState, Refusals,
-    Target, Ticket,
+    Account, AllocId, Attribute, Call, Cut, Decision, DeviceState, Failure, PoolPicture, PoolState,
+    Readiness, Refusals, Target, Ticket,
 };
 
 /// What is known about progress at a call, one counter a stream each.
@@ -72,6 +72,17 @@ pub enum Freed {
     Graphs(DeviceId),
 }
 
+/// Whose memory a live allocation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// That of a pool.
+    Pool(PoolId),
+    /// That of a device, outside of pools.
+    Outside(DeviceId),
+    /// That of a node of a graph, on a device.
+    Graph(DeviceId),
+}
+
 /// An allocator.
 ///
 /// `clone_from` of the `cuda` model does not touch the heap once the target has been as large as the source.
@@ -99,6 +110,13 @@ pub trait Allocator: GraphMemory + Clone {
     /// # Errors
     /// [`Failure::InvalidValue`] when the allocation is not live.
     fn plain_free(&mut self, alloc: AllocId) -> Result<Freed, Failure>;
+
+    /// Whose memory a live allocation is. `None`: it is not live, or this model does not tell; then nobody asks who may touch
+    /// it.
+    fn origin(&self, alloc: AllocId) -> Option<Origin> {
+        let _ = alloc;
+        None
+    }
 
     /// Whether [`Allocator::completed`] has anything to do.
     fn awaits_completion(&self) -> bool;
@@ -146,6 +164,10 @@ pub trait Allocator: GraphMemory + Clone {
 
     /// Why the classes that are asked before the one that would serve could not, and whether another timing would matter.
     fn refused(&self, request: Request, known: Known<'_>) -> Refusals;
+
+    /// Whether work that the calling host submits to the stream `on` now may use an allocation; `known` is for that stream.
+    /// The null pointer has no bytes to wait for, so that it is ready. Never [`Readiness::NoStream`].
+    fn readiness(&self, alloc: AllocId, on: StreamId, known: Known<'_>) -> Readiness;
 
     /// The pool with its blocks.
     fn picture(&self, pool: PoolId) -> PoolPicture;

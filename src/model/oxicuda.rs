@@ -10,8 +10,8 @@ use super::{Allocator, Denied, Freed, GraphMemory, Known, Request};
 use crate::base::{Bytes, DeviceId, EventId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
 use crate::trace::{
     Account, AllocId, Attribute, Attributes, Block, BlockState, Call, Candidate, Cut, Decision, DeviceState,
-    Failure, Ledger, Policy, PoolPicture, PoolState, Range, Refusal, Refusals, Reuse, Setup, StreamKind,
-    Target, Ticket,
+    Failure, Ledger, Policy, PoolPicture, PoolState, Range, Readiness, Refusal, Refusals, Reuse, Setup,
+    StreamKind, Target, Ticket,
 };
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,8 +43,6 @@ struct Pool {
     release_threshold: Bytes,
     /// 0: no limit.
     max_size: usize,
-    /// Whether the threshold was set, and no call has come since.
-    is_set: bool,
     /// The places of its blocks, by their addresses.
     slots: BTreeMap<u64, u32>,
     /// The blocks whose free waits for its stream, in the order of the frees.
@@ -70,7 +68,11 @@ struct Held {
     first: u32,
     id: AllocId,
     alloc: ModelAllocation,
+    /// The number of the allocation that had it before, and what the model said then.
+    before: Option<(u32, ModelAllocation)>,
     freed: Option<Ticket>,
+    /// Whether the stream of that free has been synchronised.
+    is_free: bool,
 }
 
 reuse_on_clone!(Oxicuda { plain, pools, streams, blocks, vacant, serial });
@@ -79,7 +81,6 @@ reuse_on_clone!(Pool {
     model,
     release_threshold,
     max_size,
-    is_set,
     slots,
     pending,
     by_size,
@@ -94,6 +95,12 @@ reuse_on_clone!(Pool {
 impl Held {
     fn capacity(&self) -> u64 {
         self.alloc.capacity as u64
+    }
+
+    /// What the model said to an allocation that has the block, or had it before.
+    fn said_to(&self, alloc: AllocId) -> Option<ModelAllocation> {
+        let before = || self.before.filter(|(serial, _)| *serial == alloc.serial).map(|(_, said)| said);
+        if self.id == alloc { Some(self.alloc) } else { before() }
     }
 
     /// What was asked for, as far as there is so much.
@@ -114,7 +121,6 @@ impl Pool {
             model: StreamOrderModel::new(limits),
             release_threshold,
             max_size: max_pool_size,
-            is_set: false,
             slots: BTreeMap::new(),
             pending: streams.clone().map(|_| Vec::new()).collect(),
             by_size: BTreeSet::new(),
@@ -131,15 +137,16 @@ impl Pool {
     fn released(&mut self, before: usize) -> Bytes {
         let released = before.saturating_sub(self.model.reserved());
         self.unmaps += u64::from(released > 0);
-        self.is_set = false;
         to_bytes(released)
     }
 
     /// The frees in a stream count from now on.
-    fn synchronise(&mut self, stream: StreamId, name: StreamOrderId, blocks: &[Held]) {
+    fn synchronise(&mut self, stream: StreamId, name: StreamOrderId, blocks: &mut [Held]) {
         self.model.synchronize(name);
         for slot in self.pending[stream].drain(..) {
-            let capacity = blocks[slot as usize].capacity();
+            let held = &mut blocks[slot as usize];
+            held.is_free = true;
+            let capacity = held.capacity();
             self.by_size.remove(&(capacity, slot));
             self.pending_bytes = self.pending_bytes.saturating_sub(capacity);
         }
@@ -172,17 +179,18 @@ impl Pool {
 
     /// The class that would serve a request.
     fn class_for(&self, size: Bytes) -> Option<Policy> {
-        // After the threshold was set, the next call gives memory back before anything else.
-        let settled = self.is_set.then(|| {
+        // After the threshold was set, the next call first gives memory back.
+        let floor =
+            self.release_threshold.0.max((self.model.used() as u64).saturating_add(self.pending_bytes));
+        let settled = (self.model.reserved() as u64 > floor).then(|| {
             let mut model = self.model.clone();
             model.trim_to(usize::MAX);
             model
         });
         let model = settled.as_ref().unwrap_or(&self.model);
-        let size = to_size(size);
-        let has_block = model.largest_free() >= size;
-        let can_grow = self.max_size == 0
-            || model.reserved().saturating_add(StreamOrderModel::capacity_for(size)) <= self.max_size;
+        let want = StreamOrderModel::capacity_for(to_size(size));
+        let has_block = model.largest_free() >= want;
+        let can_grow = self.max_size == 0 || model.reserved().saturating_add(want) <= self.max_size;
         has_block.then_some(Policy::Observed).or(can_grow.then_some(Policy::Growth))
     }
 }
@@ -211,20 +219,26 @@ impl Oxicuda {
         (held.first <= alloc.serial && alloc.serial <= held.id.serial).then_some(slot)
     }
 
-    /// The place of the block at an address, a new one if need be; and who had it before.
-    fn enter(&mut self, pool: PoolId, alloc: ModelAllocation) -> (AllocId, Option<AllocId>) {
+    /// Enters an allocation of a known block, or of a new one; says who had the block before.
+    fn enter(
+        &mut self,
+        pool: PoolId,
+        alloc: ModelAllocation,
+        known: Option<u32>,
+    ) -> (AllocId, Option<AllocId>) {
         self.serial += 1;
         let serial = self.serial;
-        if let Some(slot) = self.pools[pool].slots.get(&alloc.ptr) {
-            let held = &mut self.blocks[*slot as usize];
+        if let Some(slot) = known {
+            let held = &mut self.blocks[slot as usize];
             let before = held.id;
+            held.before = Some((held.id.serial, held.alloc));
             held.id.serial = serial;
-            (held.alloc, held.freed) = (alloc, None);
+            (held.alloc, held.freed, held.is_free) = (alloc, None, false);
             return (held.id, Some(before));
         }
         let slot = self.vacant.pop().unwrap_or(self.blocks.len() as u32);
         let id = AllocId { slot: slot | OF_A_POOL, serial };
-        let held = Held { pool, first: serial, id, alloc, freed: None };
+        let held = Held { pool, first: serial, id, alloc, before: None, freed: None, is_free: false };
         match self.blocks.get_mut(slot as usize) {
             Some(place) => *place = held,
             None => self.blocks.push(held),
@@ -263,13 +277,16 @@ impl Oxicuda {
         Some(Candidate { alloc: id, freed: freed? })
     }
 
-    /// Whether an allocation may be used in a stream, as the model answers; also of one that was freed.
+    /// Whether an allocation may be used in a stream, as the model answers: also of one that was freed, until its block has been
+    /// handed out twice more.
     pub fn is_ready(&self, alloc: AllocId, on: StreamId) -> bool {
-        let Some(slot) = self.slot(alloc) else { return false };
-        let Held { pool, alloc, .. } = &self.blocks[slot as usize];
-        let pool = &self.pools[*pool];
+        let held = self.slot(alloc).map(|slot| self.blocks[slot as usize]);
+        let Some((Held { pool, .. }, said)) = held.and_then(|held| Some((held, held.said_to(alloc)?))) else {
+            return false;
+        };
+        let pool = &self.pools[pool];
         let ((consumer, _), waited) = (self.streams[on], pool.waited[on]);
-        pool.model.is_ready_cross_stream(alloc, consumer, waited)
+        pool.model.is_ready_cross_stream(&said, consumer, waited)
     }
 }
 
@@ -286,11 +303,13 @@ impl Allocator for Oxicuda {
             Ok(alloc) => alloc,
             Err(error) => return Err(Denied { failure: failure(error), unmapped: pool.released(before) }),
         };
-        let is_new = !pool.slots.contains_key(&alloc.ptr);
+        // Beyond the largest address, a new block has the address of another one.
+        let known = pool.slots.get(&alloc.ptr).copied().filter(|slot| self.blocks[*slot as usize].is_free);
+        let is_new = known.is_none();
         let mapped = if is_new { alloc.capacity } else { 0 };
         let unmapped = pool.released(before.saturating_add(mapped));
         pool.maps += u64::from(is_new);
-        let (alloc_id, reuses) = self.enter(id, alloc);
+        let (alloc_id, reuses) = self.enter(id, alloc, known);
         let held = self.blocks[(alloc_id.slot & !OF_A_POOL) as usize];
         self.pools[id].requested = self.pools[id].requested.saturating_add(held.requested());
         self.forget(id);
@@ -376,7 +395,7 @@ impl Allocator for Oxicuda {
                     Target::Event(_) => false,
                 };
                 if is_meant {
-                    pool.synchronise(stream, *name, &self.blocks);
+                    pool.synchronise(stream, *name, &mut self.blocks);
                 }
             }
             let bytes = pool.released(before);
@@ -404,7 +423,7 @@ impl Allocator for Oxicuda {
         let pool = &mut self.pools[pool];
         match attribute {
             Attribute::ReleaseThreshold => {
-                (pool.release_threshold, pool.is_set) = (Bytes(value), true);
+                pool.release_threshold = Bytes(value);
                 pool.model.set_release_threshold(to_size(Bytes(value)));
                 Ok(())
             }
@@ -474,6 +493,18 @@ impl Allocator for Oxicuda {
             });
         }
         refusals
+    }
+
+    fn readiness(&self, alloc: AllocId, on: StreamId, known: Known<'_>) -> Readiness {
+        if !is_of_a_pool(alloc) {
+            return self.plain.readiness(alloc, on, known);
+        }
+        let held = self.slot(alloc).map(|slot| self.blocks[slot as usize]);
+        match held.filter(|held| held.id == alloc) {
+            _ if self.is_ready(alloc, on) => Readiness::Ready,
+            Some(Held { freed: None, .. }) => Readiness::NotOrdered,
+            _ => Readiness::Freed,
+        }
     }
 
     fn picture(&self, id: PoolId) -> PoolPicture {

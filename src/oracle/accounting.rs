@@ -347,13 +347,15 @@ impl Sink for Accounting {
 mod tests {
     use super::*;
     use crate::base::{DeviceId, HostId, Nanos, StmtId, StreamId, index_vec};
-    use crate::trace::{Attributes, DeviceSetup, DeviceState, HostCosts, Ledger, PoolSetup, Remap, Rules};
+    use crate::trace::{
+        Attributes, DeviceSet, DeviceSetup, DeviceState, HostCosts, Ledger, PoolSetup, Remap, Rules,
+    };
 
     fn setup() -> Setup {
         let pool = PoolSetup { device: DeviceId::new(0), attributes: Attributes::default(), max_size: None };
         Setup {
             model: Model::Cuda,
-            devices: index_vec![DeviceSetup { memory: Bytes::gib(1) }],
+            devices: index_vec![DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }],
             pools: index_vec![pool],
             streams: index_vec![],
             events: 0,
@@ -370,6 +372,7 @@ mod tests {
                 granule: Bytes::mib(2),
                 remap: Remap::Idle,
                 legacy_sync_releases: false,
+                late_access_check: false,
             },
             host: HostCosts::default(),
         }

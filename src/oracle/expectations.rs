@@ -6,7 +6,8 @@
 use crate::base::{BufferId, ExpectId, IndexVec, Nanos, StmtId};
 use crate::scenario::{Demand, Moment, Outcome, Program, When};
 use crate::trace::{
-    Call, Deadlock, Detail, Event, Failure, GraphCall, Kind, Operands, Placement, Policy, Sink, Ticket,
+    Call, Deadlock, Detail, Ended, Event, Failure, GraphCall, Kind, Operands, Placement, Policy, Reach,
+    Readiness, Sink, Ticket,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,6 +62,12 @@ pub enum Mismatch {
     },
     /// The stream of the subject was made to wait for the free of the object.
     Waits,
+    /// What the device may do.
+    Reach(Reach),
+    /// The call ended so.
+    Ended(Ended),
+    /// Whether the stream may use the buffer.
+    Readiness(Readiness),
 }
 
 /// The calls of a statement that failed.
@@ -353,10 +360,27 @@ pub fn mismatch(demand: Demand, operands: &Operands) -> Option<Mismatch> {
             let values = Mismatch::Values { left: *left, right: *right };
             (!comparison.holds(*left, *right)).then_some(values)
         }
+        (Demand::Reaches { not, reach }, Operands::Values { left, .. }) => {
+            let found = Reach::of_flag(*left).unwrap_or(Reach::None);
+            let is_so = reach.map_or(found != Reach::None, |reach| found == reach);
+            (is_so == not).then_some(Mismatch::Reach(found))
+        }
         (Demand::ServedBy(policy), Operands::Placements { subject, .. }) => match subject {
             None => Some(Mismatch::Absent { subject: true }),
             Some(subject) => (subject.policy != Some(policy)).then_some(Mismatch::ServedBy(subject.policy)),
         },
+        (Demand::Fails { not, failure }, Operands::Ended { ended, .. }) => {
+            let holds = match *ended {
+                Ended::NotMade | Ended::Skipped => false,
+                Ended::Succeeded => not,
+                Ended::Failed(with) => failure.is_none_or(|failure| failure == with) != not,
+            };
+            (!holds).then_some(Mismatch::Ended(*ended))
+        }
+        (Demand::ReadyOn { not }, Operands::Readiness { readiness, .. }) => {
+            let holds = (*readiness == Readiness::Ready) != not;
+            (!holds).then_some(Mismatch::Readiness(*readiness))
+        }
         (_, Operands::Placements { subject, object }) => match (subject, object) {
             (None, _) => Some(Mismatch::Absent { subject: true }),
             (_, None) => Some(Mismatch::Absent { subject: false }),
@@ -391,7 +415,12 @@ fn relation(demand: Demand, subject: &Placement, object: &Placement) -> Option<M
                 _ => None,
             }
         }
-        Demand::Compare { .. } | Demand::Moments { .. } | Demand::ServedBy(_) => None,
+        Demand::Compare { .. }
+        | Demand::Moments { .. }
+        | Demand::ServedBy(_)
+        | Demand::Reaches { .. }
+        | Demand::ReadyOn { .. }
+        | Demand::Fails { .. } => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::base::{Bytes, DeviceId, StmtId, index_vec};
-use crate::trace::{DeviceSetup, HostCosts, Model, Remap, Rules, StreamSetup, Waiter};
+use crate::trace::{DeviceSet, DeviceSetup, HostCosts, Model, Remap, Rules, StreamSetup, Waiter};
 
 const HOST: HostId = HostId::from_raw_unchecked(0);
 
@@ -10,7 +10,7 @@ fn setup(kinds: &[StreamKind], events: usize) -> Setup {
     let device = DeviceId::new(0);
     Setup {
         model: Model::Cuda,
-        devices: index_vec![DeviceSetup { memory: Bytes::gib(1) }],
+        devices: index_vec![DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }],
         pools: index_vec![],
         streams: kinds.iter().map(|kind| StreamSetup { device, kind: *kind }).collect(),
         events,
@@ -27,6 +27,7 @@ fn setup(kinds: &[StreamKind], events: usize) -> Setup {
             granule: Bytes::mib(2),
             remap: Remap::Off,
             legacy_sync_releases: false,
+            late_access_check: false,
         },
         host: HostCosts::default(),
     }

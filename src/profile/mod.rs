@@ -21,6 +21,8 @@ pub struct Profile {
     pub remap_idle: bool,
     /// Whether a synchronise of the legacy default stream gives memory back.
     pub legacy_sync_releases: bool,
+    /// Whether a pool that holds nothing can be made accessible to a device that is no peer.
+    pub late_access_check: bool,
     /// What a call costs the host that submits an operation.
     pub submit: Nanos,
     /// What each other call costs the host.
@@ -65,6 +67,7 @@ impl Profile {
             granule: size("rules.granule", &rules.granule)?,
             remap_idle: matches!(rules.remap, Remap::Idle),
             legacy_sync_releases: rules.legacy_sync_releases,
+            late_access_check: rules.late_access_check,
             submit: value("host.submit", &host.submit)?,
             call: value("host.call", &host.call)?,
         };
@@ -116,6 +119,7 @@ struct Rules {
     granule: String,
     remap: Remap,
     legacy_sync_releases: bool,
+    late_access_check: bool,
 }
 
 #[derive(Deserialize)]

@@ -275,7 +275,7 @@ impl<'p> Book<'p> {
 mod tests {
     use super::*;
     use crate::base::{Bytes, index_vec};
-    use crate::trace::{DeviceSetup, HostCosts, Model, Remap, Rules, Setup};
+    use crate::trace::{DeviceSet, DeviceSetup, HostCosts, Model, Remap, Rules, Setup};
 
     fn nothing() -> Program {
         let rules = Rules {
@@ -284,10 +284,11 @@ mod tests {
             granule: Bytes::mib(2),
             remap: Remap::Idle,
             legacy_sync_releases: false,
+            late_access_check: false,
         };
         let setup = Setup {
             model: Model::Cuda,
-            devices: index_vec![DeviceSetup { memory: Bytes::gib(1) }],
+            devices: index_vec![DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }],
             pools: index_vec![],
             streams: index_vec![],
             events: 0,

@@ -3,9 +3,9 @@
 use super::{Chosen, Formula, GraphAction, Handle, Place, Register, SyncTarget};
 use crate::base::{
     BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExpectId, HostId, KernelId, PoolId, SignalId,
-    SnapshotId, StreamId,
+    SnapshotId, StmtId, StreamId,
 };
-use crate::trace::{Access, Attribute, Law, Reading, Resource, Takes};
+use crate::trace::{Access, Attribute, Law, Reach, Reading, Resource, Takes};
 
 /// A call whose operands may still have to be computed.
 #[derive(Clone, Debug)]
@@ -128,6 +128,15 @@ pub enum Action {
         /// The pool.
         pool: PoolId,
     },
+    /// `grant p to gpu1 read`, `revoke p from gpu1`
+    Grant {
+        /// The pool.
+        pool: PoolId,
+        /// The device.
+        device: DeviceId,
+        /// What it may do from now on.
+        reach: Reach,
+    },
     /// `create stream s reusing old`
     Create {
         /// Which `create` it is; each of them counts how often it is carried out.
@@ -203,8 +212,33 @@ pub enum Action {
         /// The buffer it is compared with.
         object: Chosen<BufferId>,
     },
+    /// `expect x ready on s`
+    ExpectReady {
+        /// The expectation.
+        expect: ExpectId,
+        /// The buffer.
+        subject: Chosen<BufferId>,
+        /// The stream.
+        on: Chosen<StreamId>,
+    },
+    /// `expect big fails out_of_memory`
+    ExpectEnded {
+        /// The expectation.
+        expect: ExpectId,
+        /// Which call it is about.
+        call: Called,
+    },
     /// `snapshot`
     Snapshot(SnapshotId),
+}
+
+/// A call that was made before.
+#[derive(Clone, Debug)]
+pub enum Called {
+    /// The latest one of this statement.
+    Statement(StmtId),
+    /// The latest allocation of this name.
+    Allocation(Chosen<BufferId>),
 }
 
 impl Action {
@@ -214,7 +248,9 @@ impl Action {
             Action::Alloc { buffer, .. }
             | Action::Free { buffer, .. }
             | Action::Malloc { buffer, .. }
-            | Action::PlainFree(buffer) => visit(buffer),
+            | Action::PlainFree(buffer)
+            | Action::ExpectReady { subject: buffer, .. }
+            | Action::ExpectEnded { call: Called::Allocation(buffer), .. } => visit(buffer),
             Action::Launch { uses, .. }
             | Action::Collective { uses, .. }
             | Action::HostFunction { uses, .. } => {

@@ -3,7 +3,7 @@
 use super::blocks::Block;
 use super::check::Checker;
 use super::compute::{common_unit, default_stream_word};
-use super::names::{Kind, Meaning};
+use super::names::{Kind, Meaning, label_kind};
 use super::value::unit_name;
 use super::{
     Action, Chosen, Demand, Expect, Formula, Instruction, Outcome, Place, SnapshotLine, SyncTarget, Unit,
@@ -18,12 +18,11 @@ impl Checker<'_> {
         let outcome = self.outcome(call.outcome.as_ref());
         let stmt = self.begin(span, outcome.unwrap_or(Outcome::Succeeds));
         if let Some(label) = &call.label {
-            let is_queued = matches!(call.kind, CallKind::Queued { .. });
-            let (kind, meaning) = match is_queued {
-                true => (Kind::Label, Some(Meaning::Label(stmt))),
-                false => (Kind::CallLabel, Some(Meaning::CallLabel)),
+            let (kind, meaning) = match label_kind(call) {
+                Kind::Label => (Kind::Label, Meaning::Label(stmt)),
+                kind => (kind, Meaning::CallLabel(stmt)),
             };
-            self.bind(label, kind, meaning);
+            self.bind(label, kind, Some(meaning));
         }
         let action = match &call.kind {
             CallKind::Queued { stream, operation } => self.queued(stmt, stream, operation),
@@ -39,6 +38,8 @@ impl Checker<'_> {
             CallKind::Reset(attribute) => self.reset(attribute),
             CallKind::SetPool { device, pool } => self.set_pool(device, pool),
             CallKind::Graph(call) => self.graph_call(call),
+            CallKind::Grant(grant) => self.grant(grant),
+            CallKind::Revoke { pool, device } => self.revoke(pool, device),
             CallKind::Create(create) => self.create(create),
             CallKind::Destroy(path) => self.destroy(path),
             CallKind::Signal(name) => self.give(name).map(Action::Signal),
@@ -109,8 +110,7 @@ impl Checker<'_> {
 
     fn outcome(&mut self, outcome: Option<&ast::Outcome>) -> Option<Outcome> {
         let Some(outcome) = outcome else { return Some(Outcome::Succeeds) };
-        let known = Failure::ALL.map(|failure| (failure.name(), failure));
-        let failure = self.word(&outcome.error, codes::UNKNOWN_ERROR, "error called", known)?;
+        let failure = self.failure(&outcome.error)?;
         Some(match &outcome.kind {
             ast::OutcomeKind::Fails => Outcome::Fails(failure),
             ast::OutcomeKind::OrFails => Outcome::MayFail(failure),
@@ -118,6 +118,12 @@ impl Checker<'_> {
                 Outcome::Handled { failure, lines: self.lines_of(outcome.error.span, body) }
             }
         })
+    }
+
+    /// The error that a word names.
+    pub(super) fn failure(&mut self, word: &ast::Name) -> Option<Failure> {
+        let known = Failure::ALL.map(|failure| (failure.name(), failure));
+        self.word(word, codes::UNKNOWN_ERROR, "error called", known)
     }
 
     /// A value that may depend on what the run read before.
@@ -343,7 +349,11 @@ impl Checker<'_> {
             ast::Expect::Moments { subject, comparator, object } => {
                 self.moments(stmt, subject, comparator, object);
             }
+            ast::Expect::Relate { subject, relation: Relation::Reaches { object, access }, not } => {
+                self.reaches(stmt, subject, object, *access, *not);
+            }
             ast::Expect::Relate { subject, relation, not } => self.relate(stmt, subject, relation, *not),
+            ast::Expect::Fails { call, not, error } => self.fails(stmt, call, *not, error.as_ref()),
         }
     }
 
@@ -380,11 +390,21 @@ impl Checker<'_> {
             }
             Relation::At(object) => (self.buffer(object), Some(Demand::At { not })),
             Relation::WaitsForFree(object) => (self.buffer(object), Some(Demand::WaitsForFree { not })),
+            Relation::ReadyOn(stream) => return self.ready_on(stmt, subject, stream, not),
             Relation::Via(word) => (subject.clone(), self.class(word, false).map(Demand::ServedBy)),
+            Relation::Reaches { .. } => return,
         };
         let (Some(subject), Some(object), Some(demand)) = (subject, object, demand) else { return };
         let expect = self.expects.push(Expect { stmt, demand });
         self.code.push(Instruction::Call { stmt, action: Action::Relate { expect, subject, object } });
+    }
+
+    fn ready_on(&mut self, stmt: StmtId, subject: Option<Chosen<BufferId>>, stream: &Path, not: bool) {
+        let on = self.stream(stream);
+        let Some((subject, on)) = subject.zip(on) else { return };
+        let expect = self.expects.push(Expect { stmt, demand: Demand::ReadyOn { not } });
+        let action = Action::ExpectReady { expect, subject, on };
+        self.code.push(Instruction::Call { stmt, action });
     }
 
     /// A class that can serve an allocation; `reuse`: one that hands out bytes that another allocation had.

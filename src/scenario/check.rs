@@ -86,6 +86,8 @@ pub(super) struct Checker<'t> {
     pub(super) setup: Setup,
     pub(super) names: Names,
     pub(super) default_pools: IndexVec<DeviceId, PoolId>,
+    /// The devices that are said to be peers of each other.
+    pub(super) peers: Vec<(DeviceId, ast::Name)>,
     /// Those that are used.
     pub(super) default_streams: BTreeMap<(DeviceId, &'static str, HostId), StreamId>,
     pub(super) kernels: Vec<Kernel>,
@@ -128,6 +130,7 @@ impl<'t> Checker<'t> {
             granule: profile.granule,
             remap: if profile.remap_idle { Remap::Idle } else { Remap::Off },
             legacy_sync_releases: profile.legacy_sync_releases,
+            late_access_check: profile.late_access_check,
         };
         let setup = Setup {
             model: Model::default(),
@@ -156,6 +159,7 @@ impl<'t> Checker<'t> {
             setup,
             names: Names { hosts: index_vec!["main".to_owned()], ..Names::default() },
             default_pools: IndexVec::new(),
+            peers: Vec::new(),
             default_streams: BTreeMap::new(),
             kernels: Vec::new(),
             buffers: Vec::new(),
@@ -292,6 +296,7 @@ impl<'t> Checker<'t> {
     }
 
     fn finish(mut self) -> (Option<Program>, Vec<Diagnostic>) {
+        self.peers();
         self.unawaited_signals();
         self.values_of_threads();
         let bases = self.place_buffers();
@@ -540,8 +545,8 @@ impl<'t> Checker<'t> {
         match path.segments.as_slice() {
             [segment] => Some(segment),
             _ => {
-                let message =
-                    format!("`{}` is not the name of {}", &self.text[path.span.range()], kind.with_article());
+                let written = self.text[path.span.range()].trim_end();
+                let message = format!("`{written}` is not the name of {}", kind.with_article());
                 let label = format!("expected {}", kind.with_article());
                 self.error(codes::WRONG_KIND, message, path.span, &label);
                 None

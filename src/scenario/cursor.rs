@@ -2,15 +2,18 @@
 //!
 //! The engine and the hardware backend walk programs with it. It must not know how a call is carried out.
 
+mod existence;
+mod expected;
 mod graphs;
 
+use super::broken::Broken;
 use super::handles::{Creation, Handles};
 use super::held::{By, Held, copied};
-use super::{Action, Chosen, Formula, Handle, Instruction, Operator, Place, Program, Register, SyncTarget};
+use super::outcomes::Outcomes;
+use super::{Action, Chosen, Formula, Instruction, Operator, Place, Program, Register, SyncTarget};
 use crate::base::{BufferId, Bytes, HostId, Idx, IndexVec, Nanos, StmtId, reuse_on_clone};
-use crate::trace::{Access, Call, Failure, Operands, Placement, Reply, Resource, Target, Use};
+use crate::trace::{Access, Call, Failure, Placement, Reply, Target, Use};
 use smallvec::SmallVec;
-use std::fmt;
 
 /// What comes next.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,81 +28,13 @@ pub enum Step {
     Done,
 }
 
-/// Why a program cannot go on: a value that depends on what was read cannot be computed, or does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Broken {
-    /// A division by zero.
-    DivisionByZero,
-    /// An intermediate value beyond 2^127.
-    Overflow,
-    /// A size, a duration or an attribute that is negative or above 2^64-1.
-    OutOfRange(i128),
-    /// A buffer that another thread is to allocate, and has not yet.
-    NotAllocated,
-    /// A thread that is started again before it has ended.
-    StillRuns,
-    /// A part that ends where it begins, or before.
-    EmptyPart {
-        /// Its first byte.
-        from: u64,
-        /// The byte after its last one.
-        to: u64,
-    },
-    /// A part that is not within its buffer.
-    Outside {
-        /// Its first byte.
-        from: u64,
-        /// The byte after its last one.
-        to: u64,
-        /// What the buffer has.
-        size: u64,
-    },
-    /// Such memory cannot be reached by who touches it.
-    OutOfReach(&'static str),
-    /// The two sides of a copy have these sizes.
-    Sizes {
-        /// That of what is written.
-        to: u64,
-        /// That of what is read.
-        from: u64,
-    },
-    /// The two sides of a copy have bytes in common.
-    Overlap,
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Broken::DivisionByZero => write!(f, "division by zero"),
-            Broken::Overflow => write!(f, "a value beyond 2^127"),
-            Broken::NotAllocated => write!(f, "another thread has not allocated this buffer yet"),
-            Broken::StillRuns => write!(f, "this thread has been started before and still runs"),
-            Broken::EmptyPart { from, to } => {
-                write!(f, "the part {}..{} has no bytes", Bytes(from), Bytes(to))
-            }
-            Broken::Outside { from, to, size } => {
-                write!(
-                    f,
-                    "the part {}..{} is not within the {} of the buffer",
-                    Bytes(from),
-                    Bytes(to),
-                    Bytes(size)
-                )
-            }
-            Broken::OutOfReach(kind) => write!(f, "this is {kind}, which cannot be reached from here"),
-            Broken::Sizes { to, from } => write!(f, "{} are copied to {}", Bytes(from), Bytes(to)),
-            Broken::Overlap => write!(f, "this copy writes bytes that it reads"),
-            Broken::OutOfRange(value) => write!(f, "{value} is not within 0 and 2^64-1"),
-        }
-    }
-}
-
 /// The places of all host threads in their program, and the names that they share.
 #[derive(Debug)]
 pub struct Cursor {
     threads: IndexVec<HostId, Thread>,
     buffers: Vec<Bound>,
     handles: Handles,
+    outcomes: Outcomes,
 }
 
 /// A host thread's place.
@@ -140,7 +75,7 @@ enum Expects {
 }
 
 reuse_on_clone!(Thread { next, registers, expects, failed, latest, is_running });
-reuse_on_clone!(Cursor { threads, buffers, handles });
+reuse_on_clone!(Cursor { threads, buffers, handles, outcomes });
 
 /// Why an action yields no call.
 enum Obstacle {
@@ -171,7 +106,8 @@ impl Cursor {
         }
         program.conditional.iter().for_each(|name| buffers[name.index()] = Bound::Absent);
         let handles = Handles::new(&program.setup, program.creates);
-        Self { threads: (0..program.setup.hosts).map(thread).collect(), buffers, handles }
+        let outcomes = Outcomes::new(program);
+        Self { threads: (0..program.setup.hosts).map(thread).collect(), buffers, handles, outcomes }
     }
 
     /// The name that the answer to the latest call of a thread will be given to, if that call allocates.
@@ -214,27 +150,12 @@ impl Cursor {
 
     /// Goes on to the next call of a thread.
     pub fn next(&mut self, program: &Program, host: HostId) -> Step {
-        let Self { threads, buffers, handles } = self;
+        let Self { threads, buffers, .. } = self;
         let thread = &mut threads[host];
         while let Some(instruction) = program.code.get(thread.next) {
             thread.next += 1;
             match instruction {
-                Instruction::Call { stmt, action } => {
-                    (thread.expects, thread.failed, thread.latest) = (Expects::Nothing, None, *stmt);
-                    return match thread.call(action, buffers) {
-                        Ok(mut call) => {
-                            handles.resolve(&mut call);
-                            if let (Call::Create { resource, .. }, Expects::Created(creation)) =
-                                (&mut call, thread.expects)
-                            {
-                                *resource = handles.next(creation);
-                            }
-                            Step::Call(*stmt, call)
-                        }
-                        Err(Obstacle::Absent(buffer)) => Step::Skipped(*stmt, buffer),
-                        Err(Obstacle::Broken(broken)) => thread.break_off(program, *stmt, broken),
-                    };
-                }
+                Instruction::Call { stmt, action } => return self.make(program, host, *stmt, action),
                 Instruction::Let { stmt, register, value } => match thread.evaluate(value) {
                     Ok(value) => thread.registers[register.0 as usize] = value,
                     Err(broken) => return thread.break_off(program, *stmt, broken),
@@ -283,6 +204,29 @@ impl Cursor {
         Step::Done
     }
 
+    /// The call of an action, or why there is none.
+    fn make(&mut self, program: &Program, host: HostId, stmt: StmtId, action: &Action) -> Step {
+        let Self { threads, buffers, handles, outcomes } = self;
+        let thread = &mut threads[host];
+        (thread.expects, thread.failed, thread.latest) = (Expects::Nothing, None, stmt);
+        match thread.call(action, buffers, outcomes) {
+            Ok(mut call) => {
+                handles.resolve(&mut call);
+                if let (Call::Create { resource, .. }, Expects::Created(creation)) =
+                    (&mut call, thread.expects)
+                {
+                    *resource = handles.next(creation);
+                }
+                Step::Call(stmt, call)
+            }
+            Err(Obstacle::Absent(buffer)) => {
+                outcomes.skipped(stmt);
+                Step::Skipped(stmt, buffer)
+            }
+            Err(Obstacle::Broken(broken)) => thread.break_off(program, stmt, broken),
+        }
+    }
+
     fn spawn(&mut self, program: &Program, host: HostId, stmt: StmtId, child: HostId, begins: usize) -> Step {
         let is_running = self.threads[child].is_running;
         let thread = &mut self.threads[host];
@@ -295,8 +239,10 @@ impl Cursor {
 
     /// Takes the answer to the call that a thread yielded last.
     pub fn answer(&mut self, host: HostId, reply: &Result<Reply, Failure>) {
+        let naming = self.naming(host);
         let thread = &mut self.threads[host];
         thread.failed = reply.as_ref().err().copied();
+        self.outcomes.answered(thread.latest, naming, thread.failed);
         match (std::mem::replace(&mut thread.expects, Expects::Nothing), reply) {
             (Expects::Placement(buffer, managed), Ok(Reply::Allocated(decision))) => {
                 self.buffers[buffer.index()] = Bound::Held(Held::placed(decision, managed));
@@ -329,7 +275,7 @@ impl Thread {
         Step::Broken(stmt, broken)
     }
 
-    fn call(&mut self, action: &Action, buffers: &[Bound]) -> Result<Call, Obstacle> {
+    fn call(&mut self, action: &Action, buffers: &[Bound], outcomes: &Outcomes) -> Result<Call, Obstacle> {
         Ok(match action {
             Action::Alloc { stream, pool, size, buffer } => {
                 self.expects = Expects::Placement(self.chosen(buffer)?, false);
@@ -375,7 +321,9 @@ impl Thread {
             }
             Action::Read { reading, register } => self.reads(*register, Call::Read(*reading)),
             Action::Peek { reading, register } => self.reads(*register, Call::Peek(*reading)),
-            Action::SetPool { .. } | Action::Create { .. } | Action::Destroy(_) => self.existence(action)?,
+            Action::SetPool { .. } | Action::Grant { .. } | Action::Create { .. } | Action::Destroy(_) => {
+                self.existence(action)?
+            }
             Action::HostFunction { stream, uses, takes, gives } => {
                 let uses = self.uses(uses, By::Host, buffers)?;
                 Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives, uses }
@@ -384,18 +332,15 @@ impl Thread {
                 let uses = self.uses(uses, By::Device, buffers)?;
                 Call::Collective { stream: self.chosen(stream)?, collective: *collective, uses }
             }
-            Action::Graph(action) => Call::Graph(self.graph(action, buffers)?),
+            Action::Graph(action) => Call::Graph(self.graph(action, buffers, outcomes)?),
             Action::Signal(signal) => Call::Signal(*signal),
             Action::Await(signal) => Call::Await(*signal),
             Action::Join(thread) => Call::Join(self.chosen(thread)?),
             Action::Barrier(barrier) => Call::Barrier(*barrier),
-            Action::Compare { expect, left, right } => {
-                let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
-                Call::Expect { expect: *expect, operands: Operands::Values { left, right } }
-            }
-            Action::Relate { expect, subject, object } => {
-                Call::Expect { expect: *expect, operands: self.placements(subject, object, buffers)? }
-            }
+            Action::Compare { .. }
+            | Action::Relate { .. }
+            | Action::ExpectReady { .. }
+            | Action::ExpectEnded { .. } => self.expectation(action, buffers, outcomes)?,
             Action::Snapshot(snapshot) => Call::Snapshot(*snapshot),
         })
     }
@@ -444,53 +389,8 @@ impl Thread {
         view.map(drop)
     }
 
-    /// A call about what exists.
-    fn existence(&mut self, action: &Action) -> Result<Call, Broken> {
-        Ok(match action {
-            Action::SetPool { device, pool } => Call::SetPool { device: *device, pool: *pool },
-            Action::Create { nth, name, first, reusing } => {
-                let reusing = reusing.as_ref().map(|old| self.resource(old)).transpose()?;
-                self.expects = Expects::Created(Creation { nth: *nth, name: *name, first: *first, reusing });
-                Call::Create { resource: *first, reusing }
-            }
-            Action::Destroy(handle) => Call::Destroy(self.resource(handle)?),
-            _ => unreachable!("only such actions come here"),
-        })
-    }
-
-    fn resource(&self, handle: &Handle) -> Result<Resource, Broken> {
-        Ok(match handle {
-            Handle::Stream(stream) => Resource::Stream(self.chosen(stream)?),
-            Handle::Event(event) => Resource::Event(self.chosen(event)?),
-            Handle::Pool(pool) => Resource::Pool(*pool),
-            Handle::Graph(graph) => Resource::Graph(self.chosen(graph)?),
-            Handle::Exec(exec) => Resource::Exec(self.chosen(exec)?),
-        })
-    }
-
     fn target(&self, target: &SyncTarget) -> Result<Target, Broken> {
         target.resolve(|stream| self.chosen(stream), |event| self.chosen(event))
-    }
-
-    fn placements(
-        &self,
-        subject: &Chosen<BufferId>,
-        object: &Chosen<BufferId>,
-        buffers: &[Bound],
-    ) -> Result<Operands, Broken> {
-        let [subject, object] = [subject, object].map(|buffer| self.placement(buffer, buffers));
-        Ok(Operands::Placements { subject: subject?, object: object? })
-    }
-
-    fn placement(
-        &self,
-        buffer: &Chosen<BufferId>,
-        buffers: &[Bound],
-    ) -> Result<Option<Box<Placement>>, Broken> {
-        Ok(match &buffers[self.chosen(buffer)?.index()] {
-            Bound::Held(held) => held.placement.clone().map(Box::new),
-            Bound::Absent | Bound::Never => None,
-        })
     }
 
     fn present<'b>(

@@ -9,14 +9,14 @@ use super::{Chosen, Instruction, Outcome, Unit, codes};
 use crate::base::{Bytes, DeviceId, Diagnostic, EventId, HostId, KernelId, Nanos, Span, StreamId, nearest};
 use crate::syntax::ast::{self, Setting, SettingValue, Settings};
 use crate::trace::{
-    Access, Attributes, DeviceSetup, Law, Model, PoolSetup, Reuse, Setup, StreamKind, StreamSetup,
+    Access, Attributes, DeviceSet, DeviceSetup, Law, Model, PoolSetup, Reuse, Setup, StreamKind, StreamSetup,
 };
 use std::collections::BTreeMap;
 
 /// How many streams there may be. Progress is told by one counter a stream.
 pub(super) const STREAMS_MAX: u64 = 4_096;
 /// How many devices there may be.
-const DEVICES_MAX: usize = 64;
+const DEVICES_MAX: usize = DeviceSet::DEVICES_MAX;
 /// How many counters there may be: events, signals, threads, devices and pools keep one or more for each stream.
 const COUNTERS_MAX: u64 = 1 << 26;
 /// What a pool keeps for a stream, in counters.
@@ -68,12 +68,14 @@ impl Checker<'_> {
     }
 
     pub(super) fn declare_device(&mut self, device: &ast::Device) {
-        let mut memory = Some(self.profile.memory);
-        for (setting, name) in self.settings(&device.settings, "device", &["memory"]) {
-            let expression = self.setting_value(setting, "a size such as `80GiB`");
-            if name == "memory" {
-                memory = expression.and_then(|value| self.memory_size(value));
+        let (mut memory, mut peers) = (Some(self.profile.memory), Vec::new());
+        for (setting, name) in self.settings(&device.settings, "device", &["memory", "peers"]) {
+            if name == "peers" {
+                peers = self.peer_names(setting);
+                continue;
             }
+            let expression = self.setting_value(setting, "a size such as `80GiB`");
+            memory = expression.and_then(|value| self.memory_size(value));
         }
         if self.table.get(&device.name.text).is_some() {
             self.bind(&device.name, Kind::Device, None);
@@ -84,11 +86,12 @@ impl Checker<'_> {
             self.error(codes::TOO_MANY_NAMES, message, device.name.span, "");
         }
         let id = self.new_device(&device.name.text, memory.unwrap_or(self.profile.memory));
+        self.peers.extend(peers.into_iter().map(|peer| (id, peer)));
         self.bind(&device.name, Kind::Device, Some(Meaning::Device(id)));
     }
 
     fn new_device(&mut self, name: &str, memory: Bytes) -> DeviceId {
-        let device = self.setup.devices.push(DeviceSetup { memory });
+        let device = self.setup.devices.push(DeviceSetup { memory, peers: DeviceSet::NONE });
         self.names.devices.push(name.to_owned());
         let pool = PoolSetup { device, attributes: Attributes::default(), max_size: None };
         self.default_pools.push(self.setup.pools.push(pool));

@@ -2,7 +2,7 @@
 
 use super::Unit;
 use crate::base::{Nanos, StmtId};
-use crate::trace::{Comparison, Policy};
+use crate::trace::{Comparison, Failure, Policy, Reach};
 
 /// An `expect` line.
 #[derive(Clone, Debug)]
@@ -42,6 +42,25 @@ pub enum Demand {
     },
     /// `x via P`: the class that served it.
     ServedBy(Policy),
+    /// `gpu1 [not] reaches p [read]`: by the flag of its access.
+    Reaches {
+        /// Whether it must rather not.
+        not: bool,
+        /// How exactly; any access without it.
+        reach: Option<Reach>,
+    },
+    /// `x ready on S`: work that is submitted to `S` now may use `x`.
+    ReadyOn {
+        /// Whether it must rather not.
+        not: bool,
+    },
+    /// `L fails E`, `L not fails [E]`: how the latest call of a line ended.
+    Fails {
+        /// Whether it must rather not.
+        not: bool,
+        /// The error; `None`: any.
+        failure: Option<Failure>,
+    },
     /// `late starts >= end early`: judged at the end of the run, by the last time that each was carried out.
     Moments {
         /// The moment that it is about.

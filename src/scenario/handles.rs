@@ -107,7 +107,8 @@ impl Handles {
             | Call::Copy { stream, .. }
             | Call::Memset { stream, .. }
             | Call::HostFunction { stream, .. }
-            | Call::Collective { stream, .. } => self.stream(stream),
+            | Call::Collective { stream, .. }
+            | Call::ExpectReady { on: stream, .. } => self.stream(stream),
             Call::Record { stream, event } | Call::Wait { stream, event } => {
                 self.stream(stream);
                 self.event(event);
@@ -119,8 +120,9 @@ impl Handles {
             },
             Call::Trim { pool, .. }
             | Call::Set { pool, .. }
-            | Call::Read(Reading::Pool(pool, _))
-            | Call::Peek(Reading::Pool(pool, _))
+            | Call::Read(Reading::Pool(pool, _) | Reading::Access(pool, _))
+            | Call::Peek(Reading::Pool(pool, _) | Reading::Access(pool, _))
+            | Call::Grant { pool, .. }
             | Call::SetPool { pool, .. } => self.pool(pool),
             Call::Destroy(resource) => self.resource(resource),
             Call::Create { reusing, .. } => reusing.iter_mut().for_each(|old| self.resource(old)),
@@ -134,8 +136,8 @@ impl Handles {
                 self.stream(stream);
             }
             Call::Graph(_)
-            | Call::Read(Reading::Device(..) | Reading::Graphs(..))
-            | Call::Peek(Reading::Device(..) | Reading::Graphs(..))
+            | Call::Read(Reading::Device(..) | Reading::Peer(..) | Reading::Graphs(..))
+            | Call::Peek(Reading::Device(..) | Reading::Peer(..) | Reading::Graphs(..))
             | Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }

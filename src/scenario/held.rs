@@ -1,6 +1,6 @@
 //! What a name of memory stands for while a program runs: which memory, and which bytes of it.
 
-use super::cursor::Broken;
+use super::broken::Broken;
 use crate::base::{Bytes, HostBufferId};
 use crate::trace::{Access, Decision, Memory, Placement, Use};
 

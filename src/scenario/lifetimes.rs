@@ -9,7 +9,7 @@ use super::check::Checker;
 use super::extents::{self, Extents, Wrong};
 use super::held::{By, Kind};
 use super::life::Named;
-use super::{Action, Chosen, Formula, GraphAction, Handle, Instruction, Outcome, Place, codes};
+use super::{Action, Called, Chosen, Formula, GraphAction, Handle, Instruction, Outcome, Place, codes};
 use crate::base::{BufferId, Diagnostic, StmtId};
 use crate::trace::Resource;
 use std::collections::{BTreeMap, BTreeSet};
@@ -362,6 +362,10 @@ impl<'c> Walk<'c> {
             Action::Relate { subject, object, .. } => {
                 self.used(stmt, 0, subject);
                 self.used(stmt, 1, object);
+            }
+            Action::ExpectReady { subject: buffer, .. }
+            | Action::ExpectEnded { call: Called::Allocation(buffer), .. } => {
+                self.used(stmt, 0, buffer);
             }
             _ => {}
         }

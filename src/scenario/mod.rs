@@ -4,6 +4,7 @@
 
 mod action;
 mod blocks;
+mod broken;
 mod calls;
 mod check;
 mod codes;
@@ -20,17 +21,20 @@ mod lifetimes;
 mod memory;
 mod moments;
 mod names;
+mod outcomes;
 mod places;
 mod program;
+mod reach;
 #[cfg(test)]
 mod tests;
 mod threads;
 mod value;
 
-pub use action::Action;
+pub use action::{Action, Called};
+pub use broken::Broken;
 pub use check::{NAMES_MAX, RUN_STATEMENTS_MAX, check};
 pub use codes::TABLE as CODES;
-pub use cursor::{Broken, Cursor, Step};
+pub use cursor::{Cursor, Step};
 pub use demand::{Demand, Expect, Moment, When};
 pub use graphs::GraphAction;
 pub use program::{

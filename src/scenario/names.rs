@@ -74,10 +74,16 @@ pub(super) fn declaration(wanted: &[Kind], name: &str) -> String {
         [Kind::Collective] => format!("collective {name} of 2 takes 50us"),
         [Kind::Graph] => return format!("a graph is a block of its own: `graph {name} {{`"),
         [Kind::Exec] => return format!("make it of a graph first: `{name} = instantiate GRAPH`"),
+        [Kind::CallLabel, ..] => return format!("give it to the line that is meant: `.. as {name}`"),
         [Kind::Label, ..] => return format!("give it to an operation: `S: K(x) as {name}`"),
         _ => return "declare it in a line before".to_owned(),
     };
     format!("declare it in a line before: `{line}`")
+}
+
+/// What kind of label stands behind a call: an operation has moments, a call of the host has none.
+pub(super) fn label_kind(call: &ast::Call) -> Kind {
+    if matches!(call.kind, CallKind::Queued { .. }) { Kind::Label } else { Kind::CallLabel }
 }
 
 /// What a name stands for.
@@ -90,7 +96,7 @@ pub(super) enum Meaning {
     Kernel(KernelId),
     Signal(SignalId),
     Label(StmtId),
-    CallLabel,
+    CallLabel(StmtId),
     Thread(Row<HostId>),
     Barrier(BarrierId),
     Collective(CollectiveId),
@@ -211,6 +217,9 @@ impl NameTable {
                 self.survey(&graph.body.items, text);
             }
             Statement::Call(call) => {
+                if let Some(label) = &call.label {
+                    self.declares(label_kind(call), label);
+                }
                 if let CallKind::Graph(ast::GraphCall::Instantiate { exec, .. }) = &call.kind {
                     self.declares(Kind::Exec, &exec.segments[0].name);
                 }
@@ -274,9 +283,9 @@ impl NameTable {
             "barrier",
             "graph",
         ];
-        const OTHER: [&str; 17] = [
-            "millpond", "scenario", "sync", "sleep", "trim", "set", "reset", "destroy", "join", "free",
-            "copy", "memset", "read", "write", "expect", "snapshot", "upload",
+        const OTHER: [&str; 19] = [
+            "millpond", "scenario", "sync", "sleep", "trim", "set", "grant", "revoke", "reset", "destroy",
+            "join", "free", "copy", "memset", "read", "write", "expect", "snapshot", "upload",
         ];
         self.has_broken_lines = true;
         let words: Vec<&str> = line

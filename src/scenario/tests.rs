@@ -107,6 +107,8 @@ fn valid_lines() {
         "a: x = alloc 1B\na: k(x) until go\nsignal go\na: k(x) takes 3us\na: k(x) takes uniform(1us, 3us)",
         "legacy: x = alloc 1B\ngpu0.per_thread: k(x)\nsync legacy\nsync gpu0\nsync device\nsync e",
         "a: x = alloc 1B\na: y = alloc 1B\nexpect y not at x\nexpect y waits for free x\nexpect y via growth",
+        "a: x[0] = alloc 1B\nexpect x[0] ready on s[1]\nexpect x[0] not ready on gpu0.legacy\nexpect x[0] not fails",
+        "x = malloc 1B as l or_fails out_of_memory\na: record e as r\nexpect l fails out_of_memory\nexpect r not fails invalid_value",
         "a: x = alloc 1B else out_of_memory {\n sync a\n a: x = alloc 1B\n}\na: k(x)\na: free x\na: x = alloc 1B",
         "a: x = alloc 1B else out_of_memory {\n}\na: x = alloc 1B or_fails out_of_memory",
         "a: x = alloc 1B else out_of_memory {\n a: y = alloc 1B\n}\na: k(y)\na: y = alloc 1B\na: free x\na: x = alloc 1B",
@@ -247,6 +249,40 @@ fn invalid_lives() {
         ),
         ("set gpu0.pool = a", "7 wrong_kind: `a` is a stream, but a pool is needed here"),
         ("destroy c", "7 unknown_name: nothing is called `c`"),
+    ] {
+        assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");
+    }
+}
+
+#[test]
+fn invalid_expectations_of_calls_and_streams() {
+    for (lines, expected) in [
+        ("expect l not fails\nsync a as l", "7 used_before_declaration: `l` is used before its declaration"),
+        ("expect l not fails", "7 unknown_name: nothing is called `l`"),
+        (
+            "expect x not fails\na: x = alloc 1B",
+            "7 used_before_allocation: `x` is used before it is allocated",
+        ),
+        (
+            "repeat i in 0..2 {\n expect x[i] not fails\n a: x[i] = alloc 1B\n}",
+            "8 used_before_allocation: `x[0]` is used before it is allocated",
+        ),
+        (
+            "expect e not fails",
+            "7 wrong_kind: `e` is an event, but a label of a host call, an operation or a buffer is needed here",
+        ),
+        ("sync a as l\nexpect l[0] not fails", "8 wrong_index: `l` is not an array"),
+        ("sync a as l\nexpect l fails twice", "8 unknown_error: there is no error called `twice`"),
+        ("expect p.used not fails", "7 wrong_kind: `p.used` is not the name of an operation"),
+        (
+            "expect x ready on a\na: x = alloc 1B",
+            "7 used_before_allocation: `x` is used before it is allocated",
+        ),
+        (
+            "a: x = alloc 1B\nexpect x ready on e",
+            "8 wrong_kind: `e` is an event, but a stream is needed here",
+        ),
+        ("expect a ready on b", "7 wrong_kind: `a` is a stream, but a buffer is needed here"),
     ] {
         assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");
     }

@@ -425,6 +425,15 @@ pub enum CallKind {
     },
     /// `upload g1 on s` and its kin
     Graph(GraphCall),
+    /// `grant p to gpu1 read`
+    Grant(Grant),
+    /// `revoke p from gpu1`
+    Revoke {
+        /// The pool.
+        pool: Path,
+        /// The device.
+        device: Name,
+    },
     /// `create stream s`
     Create(Create),
     /// `destroy s`

@@ -343,6 +343,10 @@ impl Display for CallKind {
             CallKind::Reset(attribute) => write!(f, "reset {attribute}"),
             CallKind::SetPool { device, pool } => write!(f, "set {device}.pool = {pool}"),
             CallKind::Graph(call) => call.fmt(f),
+            CallKind::Grant(Grant { pool, device, access }) => {
+                write!(f, "grant {pool} to {device}{}", After(" ", access))
+            }
+            CallKind::Revoke { pool, device } => write!(f, "revoke {pool} from {device}"),
             CallKind::Create(create) => write!(f, "create {create}"),
             CallKind::Destroy(resource) => write!(f, "destroy {resource}"),
             CallKind::Signal(signal) => write!(f, "signal {signal}"),
@@ -429,6 +433,9 @@ impl Display for Expect {
             Expect::Relate { subject, relation, not } => {
                 write!(f, "{subject} {}{relation}", if *not { "not " } else { "" })
             }
+            Expect::Fails { call, not, error } => {
+                write!(f, "{call} {}fails{}", if *not { "not " } else { "" }, After(" ", error))
+            }
         }
     }
 }
@@ -439,7 +446,9 @@ impl Display for Relation {
             Relation::Reuses { object, via } => write!(f, "reuses {object}{}", After(" via ", via)),
             Relation::At(object) => write!(f, "at {object}"),
             Relation::WaitsForFree(object) => write!(f, "waits for free {object}"),
+            Relation::ReadyOn(stream) => write!(f, "ready on {stream}"),
             Relation::Via(class) => write!(f, "via {class}"),
+            Relation::Reaches { object, access } => write!(f, "reaches {object}{}", After(" ", access)),
         }
     }
 }

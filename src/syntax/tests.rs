@@ -34,10 +34,6 @@ fn mistakes_say_what_was_expected() {
         ),
         ("kernel k(x) takes 1us", "1 unexpected: `)` is not expected here; expected `:`"),
         (
-            "expect y ruses x",
-            "1 unexpected: `ruses` is not expected here; expected `reuses`, `at`, `waits for free`, `starts`, `ends`, `via` or a comparison such as `==`",
-        ),
-        (
             "repeat i in 0..3 { sync a }",
             "1 unexpected: `sync` is not expected here; expected the end of the line",
         ),
@@ -52,7 +48,10 @@ fn mistakes_say_what_was_expected() {
             "sleep 0.5ns",
             "1 bad_number: `0.5ns` cannot be read as a number; not a whole number of bytes or nanoseconds",
         ),
-        ("a: x = alloc 1B else {\n}", "1 unexpected: `{` is not expected here; expected a name"),
+        (
+            "a: x = alloc 1B else {\n}",
+            "1 unexpected: `{` is not expected here; expected an error such as `out_of_memory`",
+        ),
         ("a: x = alloc 1B else out_of_memory", "1 unexpected: the line ends too early; expected `{`"),
         ("millpond", "1 unexpected: the line ends too early; expected the number of a version"),
         (
@@ -73,6 +72,24 @@ fn mistakes_say_what_was_expected() {
         ),
         ("}", "1 unmatched_brace: this `}` closes no block; "),
         ("repeat i in 0..3 {", "1 unclosed_block: this block is never closed; opened here"),
+    ] {
+        assert_eq!(check(text), [expected], "{text}");
+    }
+}
+
+#[test]
+fn mistakes_in_expectations_say_what_was_expected() {
+    for (text, expected) in [
+        (
+            "expect y ruses x",
+            "1 unexpected: `ruses` is not expected here; expected `reuses`, `at`, `waits for free`, `ready on`, `fails`, `starts`, `ends`, `via` or a comparison such as `==`",
+        ),
+        (
+            "expect x fails",
+            "1 unexpected: the line ends too early; expected an error such as `out_of_memory`",
+        ),
+        ("expect x ready s", "1 unexpected: `s` is not expected here; expected `on`"),
+        ("expect not x fails not_ready", "1 unexpected: `not` stands behind the buffer; "),
     ] {
         assert_eq!(check(text), [expected], "{text}");
     }
@@ -110,6 +127,11 @@ fn other_ways_to_write_lines() {
         "a: x = alloc 64KiB from gpu0.default_pool or_fails out_of_memory",
         "w[i + 1]: f(b[i % 4], b[(i + 1) % 4]) until go",
         "expect y not waits for free x",
+        "expect ready ready on ready",
+        "expect x[i + 1] not ready on gpu0.legacy",
+        "expect x fails out_of_memory",
+        "expect x[i] not fails",
+        "expect x not fails fails_so",
         "kernel k(in: read, to: write) takes uniform(1us, 2us)",
         "stream a, b[4] on gpu0 non_blocking",
     ] {

@@ -254,6 +254,10 @@ impl Tree<'_> {
                 CallKind::SetPool { device: self.name(next(&mut parts)), pool: self.path(next(&mut parts)) }
             }
             Rule::instantiate | Rule::upload | Rule::trim_graphs => self.graph_call(rule, parts),
+            Rule::grant => CallKind::Grant(self.grant(parts)),
+            Rule::revoke => {
+                CallKind::Revoke { pool: self.path(next(&mut parts)), device: self.name(next(&mut parts)) }
+            }
             Rule::create => CallKind::Create(self.create(next(&mut parts))),
             Rule::destroy => CallKind::Destroy(self.path(next(&mut parts))),
             Rule::signal => CallKind::Signal(self.name(next(&mut parts))),
@@ -377,6 +381,9 @@ impl Tree<'_> {
         let not = relation.as_str().starts_with("not");
         let rule = relation.as_rule();
         let mut rest = parts(relation);
+        if rule == Rule::fails {
+            return Expect::Fails { call: subject, not, error: rest.next().map(|error| self.name(error)) };
+        }
         let first = next(&mut rest);
         let relation = match rule {
             Rule::reuses => {
@@ -384,9 +391,14 @@ impl Tree<'_> {
             }
             Rule::placed_at => Relation::At(self.path(first)),
             Rule::waits_for => Relation::WaitsForFree(self.path(first)),
+            Rule::ready_on => Relation::ReadyOn(self.path(first)),
+            Rule::reaches => Relation::Reaches {
+                object: self.path(first),
+                access: rest.next().map(|word| access(word.as_str())),
+            },
             _ => Relation::Via(self.name(first)),
         };
-        // `via nothing` begins with "not" too, but only the three relations with an object can be negated.
+        // `via nothing` begins with "not" too, but only a relation with an object can be negated.
         let not = not && !matches!(relation, Relation::Via(_));
         Expect::Relate { subject, relation, not }
     }

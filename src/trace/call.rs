@@ -1,6 +1,6 @@
 //! The calls of a host thread, and their answers.
 
-use super::{AllocId, Decision, GraphCall, Placement, Reading, Ticket, Use};
+use super::{AllocId, Decision, GraphCall, Operands, Reach, Reading, Ticket, Use};
 use crate::base::{
     BarrierId, Bytes, CollectiveId, DeviceId, EventId, ExecId, ExpectId, GraphId, HostId, KernelId, Nanos,
     PoolId, SignalId, SnapshotId, StreamId,
@@ -150,6 +150,15 @@ pub enum Call {
         /// Its new current pool.
         pool: PoolId,
     },
+    /// `cudaMemPoolSetAccess`, for all memory of the pool, past and future.
+    Grant {
+        /// The pool.
+        pool: PoolId,
+        /// Who may touch its memory from now on,
+        device: DeviceId,
+        /// and how.
+        reach: Reach,
+    },
     /// `cudaStreamCreate`, `cudaEventCreate`, `cudaMemPoolCreate`.
     Create {
         /// What comes to exist.
@@ -180,6 +189,16 @@ pub enum Call {
         /// What it is about, as known here.
         operands: Operands,
     },
+    /// An expectation about whether work that is submitted to a stream now may use an allocation. The engine says how that
+    /// stands, and never reads what is expected.
+    ExpectReady {
+        /// Which expectation.
+        expect: ExpectId,
+        /// The allocation.
+        alloc: AllocId,
+        /// The stream.
+        on: StreamId,
+    },
     /// The state of all pools at this point is to be recorded.
     Snapshot(SnapshotId),
 }
@@ -187,7 +206,7 @@ pub enum Call {
 impl Call {
     /// Whether it only looks at the run: it costs the host nothing and changes nothing.
     pub const fn only_looks(&self) -> bool {
-        matches!(self, Call::Expect { .. } | Call::Peek(_) | Call::Snapshot(_))
+        matches!(self, Call::Expect { .. } | Call::ExpectReady { .. } | Call::Peek(_) | Call::Snapshot(_))
     }
 
     /// Whether the host may be held up in this call.
@@ -384,25 +403,6 @@ impl Comparison {
     }
 }
 
-/// What an expectation is about, as known where it stands.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Operands {
-    /// Two values: bytes, counts, nanoseconds, or 0 and 1 for switches.
-    Values {
-        /// The left one.
-        left: i128,
-        /// The right one.
-        right: i128,
-    },
-    /// The later and the earlier of two named allocations. `None`: it does not exist, since its allocation failed.
-    Placements {
-        /// The one that the expectation is about.
-        subject: Option<Box<Placement>>,
-        /// The one it is compared with.
-        object: Option<Box<Placement>>,
-    },
-}
-
 /// The answer to a call that succeeded.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
@@ -427,17 +427,23 @@ pub enum Failure {
     NotReady,
     /// `cudaErrorInvalidResourceHandle`
     InvalidResourceHandle,
+    /// `cudaErrorInvalidDevice`
+    InvalidDevice,
+    /// `cudaErrorIllegalAddress`
+    IllegalAddress,
     /// `cudaErrorNotSupported`
     NotSupported,
 }
 
 impl Failure {
     /// Every failure.
-    pub const ALL: [Failure; 5] = [
+    pub const ALL: [Failure; 7] = [
         Failure::OutOfMemory,
         Failure::InvalidValue,
         Failure::NotReady,
         Failure::InvalidResourceHandle,
+        Failure::InvalidDevice,
+        Failure::IllegalAddress,
         Failure::NotSupported,
     ];
 
@@ -448,6 +454,8 @@ impl Failure {
             Failure::InvalidValue => "invalid_value",
             Failure::NotReady => "not_ready",
             Failure::InvalidResourceHandle => "invalid_resource_handle",
+            Failure::InvalidDevice => "invalid_device",
+            Failure::IllegalAddress => "illegal_address",
             Failure::NotSupported => "not_supported",
         }
     }

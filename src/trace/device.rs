@@ -63,6 +63,11 @@ pub enum Reading {
     Device(DeviceId, DeviceFigure),
     /// A figure of the memory of graphs on a device (`cudaDeviceGetGraphMemAttribute`).
     Graphs(DeviceId, GraphFigure),
+    /// The flag of what a device may do with the memory of a pool (`cudaMemPoolGetAccess`).
+    Access(PoolId, DeviceId),
+    /// The same for the memory of another device, were it given (`cudaDeviceCanAccessPeer`): the first one reaches the
+    /// second one's.
+    Peer(DeviceId, DeviceId),
 }
 
 impl Reading {
@@ -72,6 +77,7 @@ impl Reading {
             Reading::Pool(_, figure) => figure.name(),
             Reading::Device(_, figure) => figure.name(),
             Reading::Graphs(_, figure) => figure.name(),
+            Reading::Access(..) | Reading::Peer(..) => "reach",
         }
     }
 
@@ -80,6 +86,7 @@ impl Reading {
         match self {
             Reading::Pool(_, figure) => figure.is_count(),
             Reading::Device(..) | Reading::Graphs(..) => false,
+            Reading::Access(..) | Reading::Peer(..) => true,
         }
     }
 
@@ -87,7 +94,7 @@ impl Reading {
     pub const fn is_switch(self) -> bool {
         match self {
             Reading::Pool(_, figure) => figure.is_switch(),
-            Reading::Device(..) | Reading::Graphs(..) => false,
+            Reading::Device(..) | Reading::Graphs(..) | Reading::Access(..) | Reading::Peer(..) => false,
         }
     }
 }

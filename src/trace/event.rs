@@ -2,7 +2,7 @@
 
 use super::{
     Account, AllocId, Call, Cut, Decision, DeviceState, Failure, GraphPoolState, Operands, PoolPicture,
-    PoolState, Range, Refusals, Ticket,
+    PoolState, Range, Reach, Refusals, Ticket,
 };
 use crate::base::{
     BarrierId, BufferId, Bytes, CollectiveId, DeviceId, ExpectId, HostId, Nanos, PoolId, SignalId,
@@ -56,6 +56,15 @@ pub enum Kind<'a> {
         pool: PoolId,
         /// The bytes.
         account: &'a Account,
+    },
+    /// The call touches memory of a pool in a way that its device may not; precedes `Failed`.
+    OutOfReach {
+        /// The pool.
+        pool: PoolId,
+        /// The device.
+        device: DeviceId,
+        /// What it may do.
+        reach: Reach,
     },
     /// A blocked call returned: everything in the cut is proven complete to the host.
     Synchronised {

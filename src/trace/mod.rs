@@ -9,17 +9,21 @@ mod device;
 mod event;
 mod graphs;
 mod memory;
+mod operands;
+mod reach;
 mod setup;
 mod sink;
 mod state;
 
-pub use call::{Attribute, Call, Comparison, Failure, Figure, Law, Operands, Reply, Resource, Takes, Target};
+pub use call::{Attribute, Call, Comparison, Failure, Figure, Law, Reply, Resource, Takes, Target};
 pub use cut::{Cut, Ticket, join};
 pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refusal, Refusals};
 pub use device::{DeviceFigure, DeviceState, Reading};
 pub use event::{Cause, Deadlock, Event, Kind, Waiter};
 pub use graphs::{GraphCall, GraphFigure, GraphPoolState, GraphSetup};
 pub use memory::{Access, Memory, Use};
+pub use operands::{Ended, Operands, Readiness};
+pub use reach::{DeviceSet, Reach};
 pub use setup::{
     Attributes, CollectiveSetup, DeviceSetup, HostCosts, Model, PoolSetup, Remap, Reuse, Rules, Setup,
     StreamKind, StreamSetup,

@@ -1,6 +1,6 @@
 //! The world before the first call: devices, pools, streams, and the numbers of the allocator that documents leave open.
 
-use super::{GraphSetup, Law, Resource};
+use super::{DeviceSet, GraphSetup, Law, Resource};
 use crate::base::{BarrierId, Bytes, CollectiveId, DeviceId, GraphId, IndexVec, Nanos, PoolId, StreamId};
 
 /// Everything that exists before the first call, and what later calls create.
@@ -78,6 +78,8 @@ pub struct CollectiveSetup {
 pub struct DeviceSetup {
     /// Its physical memory, shared by all its pools.
     pub memory: Bytes,
+    /// The devices that can reach its memory, and whose memory it can reach (`cudaDeviceCanAccessPeer`).
+    pub peers: DeviceSet,
 }
 
 impl DeviceSetup {
@@ -162,6 +164,9 @@ pub struct Rules {
     pub remap: Remap,
     /// Whether a synchronise of the legacy default stream gives memory back.
     pub legacy_sync_releases: bool,
+    /// Whether a pool that holds nothing can be made accessible to a device that is no peer, so that only its next
+    /// allocation fails.
+    pub late_access_check: bool,
 }
 
 /// Whether a pool gives idle chunks back to make room for its own growth.

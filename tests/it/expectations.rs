@@ -6,8 +6,8 @@ use millpond::profile::Profile;
 
 /// `x` and `y` share their memory by the order of a stream, `z` took it with a wait; `v` has memory of its own.
 const BEFORE: &str = "\
-device gpu0 { memory = 64MiB }
-pool p { release_threshold = max, reuse = [internal] }
+device gpu0 { memory = 96MiB }
+pool p { release_threshold = max, reuse = [internal], max_size = 64MiB }
 stream a, b
 kernel work(x: write) takes 10us
 kernel other() takes 3us
@@ -20,11 +20,29 @@ a: free y
 b: v = alloc 32MiB from p
 b: z = alloc 32MiB from p
 b: work(z) as last
+b: u = alloc 32MiB from p as big or_fails out_of_memory
+b: free u as skipped
+repeat i in 0..2 {
+  a: w[i] = alloc 24MiB * i from p as turn or_fails out_of_memory
+  a: free w[i] as back
+}
+query b as asked or_fails not_ready
+free y as twice or_fails invalid_value
+plain = malloc 4KiB managed
+create stream brief
+destroy brief
+query b else not_ready {
+  sync b as late
+}
+query a else invalid_value {
+  sync a as never
+}
+b: young = alloc 4KiB
 let before = p.used
 ";
 
 /// A form, with what meets it and what does not.
-const FORMS: [(&str, &str); 21] = [
+const FORMS: [(&str, &str); 41] = [
     ("p.used == 64MiB", "p.used == 0B"),
     ("p.used != 0B", "p.used != before"),
     ("p.pending < 1B", "p.used < 64MiB"),
@@ -46,6 +64,28 @@ const FORMS: [(&str, &str); 21] = [
     ("other ends == 13us", "other ends == 12us"),
     ("first starts <= 0us", "last starts <= 12us"),
     ("last ends != end first", "last ends != 23us"),
+    ("big fails out_of_memory", "big fails invalid_value"),
+    ("big not fails not_ready", "big not fails out_of_memory"),
+    ("u fails out_of_memory", "u not fails"),
+    ("x not fails", "x fails out_of_memory"),
+    ("first not fails", "first fails not_ready"),
+    // Of a loop the latest turn; of an array each name has its own.
+    ("turn fails out_of_memory", "turn not fails"),
+    ("w[0] not fails", "w[0] fails out_of_memory"),
+    ("w[0] not fails invalid_value", "back not fails"),
+    ("w[1] fails out_of_memory", "w[1] not fails"),
+    ("asked fails not_ready", "asked not fails"),
+    ("twice fails invalid_value", "twice fails out_of_memory"),
+    ("late not fails", "never not fails"),
+    ("late not fails invalid_value", "never fails invalid_value"),
+    ("turn fails out_of_memory", "skipped not fails invalid_value"),
+    ("young ready on b", "young ready on a"),
+    ("young ready on legacy", "young not ready on legacy"),
+    ("plain ready on a", "plain not ready on a"),
+    // The host has synchronised with its stream.
+    ("z ready on a", "z not ready on a"),
+    ("z not ready on brief", "z ready on brief"),
+    ("y not ready on a", "x ready on a"),
 ];
 
 #[test]

@@ -22,9 +22,12 @@ expect y waits for free y
 expect y via growth
 expect y not at x
 expect p.used == 0
+expect gpu0 not reaches p
 a: huge = alloc 1GiB from p
 a: k(huge)
 expect huge via growth
+expect huge not fails
+expect y ready on a
 b: free y
 a: z = alloc 1KiB from p fails out_of_memory
 b: v = alloc 1KiB from p

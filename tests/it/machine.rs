@@ -11,8 +11,8 @@ use millpond::model::Allocator;
 use millpond::model::cuda::Cuda;
 use millpond::oracle::Accounting;
 use millpond::trace::{
-    Access, AllocId, Attributes, Call, Detail, DeviceSetup, Event, HostCosts, Law, Memory, Model, Nothing,
-    PoolSetup, Remap, Reply, Rules, Setup, Sink, StreamKind, StreamSetup, Takes, Target, Use,
+    Access, AllocId, Attributes, Call, Detail, DeviceSet, DeviceSetup, Event, HostCosts, Law, Memory, Model,
+    Nothing, PoolSetup, Remap, Reply, Rules, Setup, Sink, StreamKind, StreamSetup, Takes, Target, Use,
 };
 use smallvec::SmallVec;
 use std::task::Poll;
@@ -56,7 +56,7 @@ fn setup() -> Setup {
     let pool = |attributes| PoolSetup { device, attributes, max_size: None };
     Setup {
         model: Model::Cuda,
-        devices: index_vec![DeviceSetup { memory: Bytes::mib(160) }],
+        devices: index_vec![DeviceSetup { memory: Bytes::mib(160), peers: DeviceSet::NONE }],
         pools: index_vec![
             pool(Attributes::default()),
             pool(Attributes { release_threshold: Bytes::MAX, ..Attributes::default() }),
@@ -81,6 +81,7 @@ fn setup() -> Setup {
             granule: Bytes::mib(2),
             remap: Remap::Idle,
             legacy_sync_releases: false,
+            late_access_check: false,
         },
         host: HostCosts { submit: Nanos(300), call: Nanos(50) },
     }

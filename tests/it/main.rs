@@ -1,6 +1,8 @@
 //! Every test but the scenarios, as modules of one binary, so that they are linked once.
 
 #[cfg(feature = "cli")]
+mod access;
+#[cfg(feature = "cli")]
 mod cli;
 #[cfg(feature = "cli")]
 mod colours;
@@ -19,8 +21,10 @@ mod loops;
 mod machine;
 mod naive;
 mod order;
+mod oxicuda;
 #[cfg(feature = "cli")]
 mod readme;
+mod ready;
 mod seed_model;
 #[cfg(feature = "cli")]
 mod soup;

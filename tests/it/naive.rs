@@ -7,8 +7,8 @@ use millpond::base::{Bytes, DeviceId, Draws, IndexVec, PoolId, StreamId, index_v
 use millpond::model::cuda::Cuda;
 use millpond::model::{Allocator, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, DeviceSetup, DeviceState, HostCosts, Model, Policy,
-    PoolSetup, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
+    AllocId, Attribute, Attributes, BlockState, DeviceSet, DeviceSetup, DeviceState, HostCosts, Model,
+    Policy, PoolSetup, Readiness, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use model::{ALIGN, CHUNK, Cuts, GRANULE, Is, Naive, NaivePool, Piece, is_held};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,8 @@ struct Walk {
     cuda: Cuda,
     naive: Naive,
     live: Vec<AllocId>,
+    /// The operations that allocated; `None` outside of pools.
+    allocated: BTreeMap<AllocId, Option<Ticket>>,
     submitted: Vec<u32>,
     cuts: Cuts,
     policies: BTreeMap<Option<Policy>, u32>,
@@ -53,7 +55,7 @@ impl Walk {
         let naive_pools = pools.iter().map(naive_pool).collect();
         let setup = Setup {
             model: Model::Cuda,
-            devices: index_vec![DeviceSetup { memory: Bytes(memory) }],
+            devices: index_vec![DeviceSetup { memory: Bytes(memory), peers: DeviceSet::NONE }],
             pools,
             streams: (0..streams).map(|_| StreamSetup { device, kind: StreamKind::NonBlocking }).collect(),
             events: 0,
@@ -70,6 +72,7 @@ impl Walk {
                 granule: Bytes(GRANULE),
                 remap: if remap { Remap::Idle } else { Remap::Off },
                 legacy_sync_releases: false,
+                late_access_check: false,
             },
             host: HostCosts::default(),
         };
@@ -86,6 +89,7 @@ impl Walk {
                 outside: Vec::new(),
             },
             live: Vec::new(),
+            allocated: BTreeMap::new(),
             submitted: zero(),
             cuts: Cuts { ordered: zero(), done: zero(), seen: zero() },
             policies: BTreeMap::new(),
@@ -194,6 +198,7 @@ impl Walk {
         *self.policies.entry(decision.policy).or_default() += 1;
         self.submitted[stream.index()] += 1;
         self.live.push(decision.alloc);
+        self.allocated.insert(decision.alloc, Some(at));
     }
 
     /// As before each call of a host: what is complete comes back.
@@ -212,6 +217,7 @@ impl Walk {
                 assert_eq!((decision.range.start, decision.range.size.0), (plain.start, plain.size));
                 assert_eq!((decision.alloc.serial, decision.policy), (plain.serial, None));
                 self.live.push(decision.alloc);
+                self.allocated.insert(decision.alloc, None);
             }
             (Err(_), None) => assert_eq!(before, self.cuda.digest()),
             (ours, theirs) => panic!("{ours:?}, but {}", theirs.is_some()),
@@ -289,7 +295,22 @@ impl Walk {
         self.naive.synchronise(seen, releases);
     }
 
+    /// A live allocation is ready where it is ordered before; one that is freed nowhere, whoever has its place in tables now.
+    fn readiness(&self) {
+        let Cuts { ordered, done, seen } = &self.cuts;
+        let known = Known { ordered, done, seen, observed: seen };
+        for (alloc, at) in &self.allocated {
+            let expected = match at {
+                _ if !self.live.contains(alloc) => Readiness::Freed,
+                Some(at) if at.seq > ordered[at.stream.index()] => Readiness::NotOrdered,
+                _ => Readiness::Ready,
+            };
+            assert_eq!(self.cuda.readiness(*alloc, StreamId::new(0), known), expected);
+        }
+    }
+
     fn compare(&self) {
+        self.readiness();
         let naive = &self.naive;
         let state = self.cuda.device(DeviceId::new(0), &vec![0; self.submitted.len()]);
         let held = naive.outside.iter().filter(|plain| !plain.managed && is_held(plain));

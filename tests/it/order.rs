@@ -4,7 +4,7 @@ use crate::budget;
 use millpond::base::{Bytes, DeviceId, Draws, EventId, HostId, IndexVec, Nanos, StmtId, StreamId};
 use millpond::order::{Effect, Operation, Order, Runs};
 use millpond::trace::{
-    DeviceSetup, HostCosts, Model, Remap, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
+    DeviceSet, DeviceSetup, HostCosts, Model, Remap, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use std::collections::BTreeSet;
 
@@ -98,7 +98,7 @@ fn setup(draws: &mut Draws) -> Setup {
     }
     Setup {
         model: Model::Cuda,
-        devices: (0..2).map(|_| DeviceSetup { memory: Bytes::gib(1) }).collect(),
+        devices: (0..2).map(|_| DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }).collect(),
         pools: IndexVec::new(),
         streams,
         events: EVENTS,
@@ -115,6 +115,7 @@ fn setup(draws: &mut Draws) -> Setup {
             granule: Bytes::mib(2),
             remap: Remap::Off,
             legacy_sync_releases: false,
+            late_access_check: false,
         },
         host: HostCosts::default(),
     }

@@ -108,8 +108,9 @@ fn one_scenario_shows_every_word_of_the_language() {
 
 /// What the lines of the table of CUDA calls stand in.
 const AROUND: &str = "\
-device gpu0 { memory = 8GiB }
-stream S
+device gpu0 { memory = 8GiB, peers = [gpu1] }
+device gpu1
+stream S on gpu0
 event e
 pool p on gpu0
 kernel k(x: read_write) takes 5us
@@ -146,6 +147,7 @@ fn the_table_of_cuda_calls_is_true() {
         "cudaMemPoolGetAttribute",
         "cudaMemPoolSetAccess",
         "cudaMemPoolGetAccess",
+        "cudaDeviceCanAccessPeer",
         "cudaMemPoolExportToShareableHandle",
         "cudaMemPoolImportFromShareableHandle",
         "cudaMemPoolExportPointer",

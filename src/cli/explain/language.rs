@@ -30,6 +30,7 @@ const LIFE: &str = "Create and destroy";
 const PARTS: &str = "Parts and views";
 const COPIES: &str = "Copies, and memory of the host";
 const OUTSIDE: &str = "Memory outside of pools";
+const ACCESS: &str = "Access of devices";
 const THREADS: &str = "Host threads";
 const EXPECTATIONS: &str = "Expectations";
 const VARIANTS: &str = "Variants";
@@ -167,13 +168,16 @@ It proves to the allocator what is complete, and a pool gives back what it holds
         "fails",
         "STREAM: NAME = alloc SIZE fails out_of_memory",
         ERRORS,
-        "Demands that the call fails with that error.",
+        "Demands that the call fails with that error.
+In an expectation, `expect LABEL fails ERROR` says how the latest call of a line ended. Behind `or_fails` that line
+accepts both; the text and its variants then each expect one, also `expect LABEL not fails`.",
     ),
     form(
         "or_fails",
         "query STREAM or_fails not_ready",
         ERRORS,
-        "Accepts that the call fails with that error.",
+        "Accepts that the call fails with that error.
+`expect LABEL fails ERROR` and `expect LABEL not fails` say later what it did.",
     ),
     form(
         "else",
@@ -214,6 +218,26 @@ Where the block allocates the missing buffer, the lines behind it go on with tha
     word("write", COPIES, "The host itself writes its own memory, or managed memory."),
     form("malloc", "NAME = malloc 4KiB", OUTSIDE, "Allocates outside of pools, cudaMalloc."),
     form("managed", "NAME = malloc 4KiB managed", OUTSIDE, "Allocates memory that host and devices reach."),
+    form(
+        "peers",
+        "device gpu0 { peers = [gpu1] }",
+        ACCESS,
+        "A setting of a device: the devices that can reach its memory, and whose memory it can reach.
+Whether they do is said for each pool, by `grant`.",
+    ),
+    word(
+        "grant",
+        ACCESS,
+        "Gives a device access to all memory of a pool, cudaMemPoolSetAccess; behind it, `read` is less.",
+    ),
+    word("revoke", ACCESS, "Takes the access of a device to the memory of a pool away."),
+    form(
+        "reaches",
+        "expect DEVICE reaches POOL",
+        ACCESS,
+        "Expects that a device has access to a pool, or could have it to the memory of another device.
+With `read` or `read_write` behind it, just this access; with `not`, that it has none.",
+    ),
     word("thread", THREADS, "Starts a host thread, which does what stands in the block."),
     word(
         "async",
@@ -231,6 +255,13 @@ It is judged where it stands, without waiting: a `sync` before it waits.",
         "expect NAME reuses OTHER via follow_event",
         EXPECTATIONS,
         "Expects that two allocations share a byte; with `not`, that they share none.",
+    ),
+    form(
+        "ready",
+        "expect NAME ready on STREAM",
+        EXPECTATIONS,
+        "Expects that work put into the stream now may use the buffer: it is live, and the stream is ordered after it.
+An event, the legacy default stream, a wait of the allocator or a `sync` make that order. Timing plays no part.",
     ),
     form("via", "expect NAME via growth", EXPECTATIONS, "Expects the class that serves an allocation."),
     form(

@@ -239,6 +239,20 @@ nothing. Of a pool the same mistake is invalid_value. `fails invalid_resource_ha
         "scenarios/sync/destroyed_stream.scn",
     ),
     failure(
+        "invalid_device",
+        "A device cannot be given access to a pool, since it is no peer, cudaErrorInvalidDevice.
+The devices that can reach each other's memory stand behind `peers`. The access of a pool's own device cannot be taken away
+either. `fails invalid_device` at the end of the line expects it.",
+        "scenarios/access/no_peer.scn",
+    ),
+    failure(
+        "illegal_address",
+        "A kernel touches the memory of a pool that its device has no access to, cudaErrorIllegalAddress.
+The device would find it once the kernel runs, and nothing would go on after it; here the launch fails, so that the line
+that is wrong says so. `grant p to gpu1` gives access.",
+        "scenarios/access/out_of_reach.scn",
+    ),
+    failure(
         "expectation",
         "An `expect` line does not hold where it stands.
 The report shows what was expected and what is, at the first time, and since which call it is so: the last one that

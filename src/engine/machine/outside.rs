@@ -80,6 +80,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         match reading {
             Reading::Pool(pool, figure) => self.model.state(pool).figure(figure),
             Reading::Graphs(device, figure) => self.model.graph_pool(device).figure(figure),
+            Reading::Access(pool, device) => self.grants.reach(pool, device).flag(),
+            Reading::Peer(device, of) => self.grants.peer(device, of).flag(),
             Reading::Device(device, figure) => {
                 self.look(caller.host);
                 self.model.device(device, &self.threads.hosts[caller.host].visible).figure(figure)

@@ -9,7 +9,7 @@ use super::graph_pool::GraphPool;
 use super::{Cuda, Owner};
 use crate::base::{Bytes, DeviceId, IndexVec, mix, reuse_on_clone};
 use crate::model::graphs::{GraphKey, GraphMemory, Launch, Node};
-use crate::trace::{AllocId, Cut, Decision, Failure, GraphFigure, GraphPoolState, Range, Ticket};
+use crate::trace::{AllocId, Cut, Decision, Failure, GraphFigure, GraphPoolState, Range, Readiness, Ticket};
 
 /// All graphs, and the physical memory that they share on each device.
 #[derive(Debug)]
@@ -148,6 +148,16 @@ impl Graphs {
     pub(super) fn device_of(&self, key: GraphKey, node: usize) -> DeviceId {
         let graph = &self.graphs[key.0 as usize];
         graph.spaces[graph.nodes[node].space].device
+    }
+
+    /// Outside of the graph, an allocation may be used after the launch that brought it to life.
+    pub(super) fn readiness(&self, key: GraphKey, node: usize, ordered: &Cut) -> Readiness {
+        let graph = &self.graphs[key.0 as usize];
+        match graph.last {
+            _ if !graph.nodes[node].is_live => Readiness::Freed,
+            Some(last) if !last.within(ordered) => Readiness::NotOrdered,
+            _ => Readiness::Ready,
+        }
     }
 
     /// An allocation begins or ends to hold its memory.

@@ -17,11 +17,11 @@ mod shelf;
 mod tiles;
 
 use super::graphs::GraphKey;
-use super::{Allocator, Denied, Freed, Known, Request};
-use crate::base::{Bytes, DeviceId, IndexVec, PoolId, mix, reuse_on_clone};
+use super::{Allocator, Denied, Freed, Known, Origin, Request};
+use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
 use crate::trace::{
     Account, AllocId, Attribute, Block, BlockState, Cut, Decision, DeviceSetup, DeviceState, Failure, Policy,
-    PoolPicture, PoolState, Range, Refusals, Remap, Rules, Setup, Target, Ticket,
+    PoolPicture, PoolState, Range, Readiness, Refusals, Remap, Rules, Setup, Target, Ticket,
 };
 use address::AddressSpace;
 use chunks::Span;
@@ -67,8 +67,8 @@ struct Live {
 /// Whose memory an allocation is.
 #[derive(Clone, Copy, Debug)]
 enum Owner {
-    /// A tile of a pool.
-    Pool(PoolId, TileId),
+    /// A tile of a pool, allocated by this operation.
+    Pool(PoolId, TileId, Ticket),
     /// A device's, outside of pools.
     Outside(Plain),
     /// A node's of a graph, for as long as the graph or the allocation is there.
@@ -242,7 +242,7 @@ impl Allocator for Cuda {
         let pool = &mut self.pools[request.pool];
         let tile = pool.carve(first, size, live, consumed);
         let range = Range { start: pool.tiles[tile].start, size: Bytes(size) };
-        self.enter(alloc, Owner::Pool(request.pool, tile));
+        self.enter(alloc, Owner::Pool(request.pool, tile, request.at));
         self.check(request.pool);
         let policy = Some(class);
         Ok(Decision { alloc, range, requested: request.size, policy, reuses, waits, mapped, unmapped })
@@ -260,7 +260,7 @@ impl Allocator for Cuda {
             return self.free_of_graph(node, Some(at)).map(Freed::Graphs);
         }
         let (pool, tile) = match self.remove(alloc)? {
-            Owner::Pool(pool, tile) => (pool, tile),
+            Owner::Pool(pool, tile, _) => (pool, tile),
             Owner::Graph(..) => unreachable!("an allocation of a graph is freed above"),
             Owner::Outside(plain) => {
                 self.leave(plain, alloc, Some(at));
@@ -281,7 +281,7 @@ impl Allocator for Cuda {
         }
         match self.remove(alloc)? {
             Owner::Graph(..) => unreachable!("an allocation of a graph is freed above"),
-            Owner::Pool(pool, tile) => {
+            Owner::Pool(pool, tile, _) => {
                 self.pools[pool].free_at_once(tile, alloc);
                 self.check(pool);
                 Ok(Freed::Pool { pool, unmapped: Bytes::ZERO })
@@ -291,6 +291,16 @@ impl Allocator for Cuda {
                 Ok(Freed::Outside(plain.device))
             }
         }
+    }
+
+    fn origin(&self, alloc: AllocId) -> Option<Origin> {
+        let live = self.live.get(alloc.slot as usize)?;
+        let is_live = live.serial == alloc.serial && alloc != AllocId::NULL;
+        is_live.then_some(match live.owner {
+            Owner::Pool(pool, ..) => Origin::Pool(pool),
+            Owner::Outside(plain) => Origin::Outside(plain.device),
+            Owner::Graph(key, node) => Origin::Graph(self.graphs.device_of(key, node as usize)),
+        })
     }
 
     fn awaits_completion(&self) -> bool {
@@ -372,6 +382,21 @@ impl Allocator for Cuda {
         let room = self.room_of(pool);
         let can_grow = self.plan_growth(pool, size, room).is_some();
         search.refusals(Bytes(room), can_grow, self.can_grow_otherwise(can_grow, pool, size, known.seen))
+    }
+
+    /// In its own stream an allocation is ready at once, in others once they are ordered after it (CUDA Programming Guide
+    /// 4.3.2); what no stream allocated has nothing to wait for.
+    fn readiness(&self, alloc: AllocId, _: StreamId, known: Known<'_>) -> Readiness {
+        if alloc == AllocId::NULL {
+            return Readiness::Ready;
+        }
+        let live = self.live.get(alloc.slot as usize).filter(|live| live.serial == alloc.serial);
+        match live.map(|live| live.owner) {
+            None => Readiness::Freed,
+            Some(Owner::Graph(key, node)) => self.graphs.readiness(key, node as usize, known.ordered),
+            Some(Owner::Pool(_, _, at)) if !at.within(known.ordered) => Readiness::NotOrdered,
+            Some(Owner::Pool(..) | Owner::Outside(_)) => Readiness::Ready,
+        }
     }
 
     fn picture(&self, id: PoolId) -> PoolPicture {

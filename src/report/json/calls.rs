@@ -25,6 +25,7 @@ pub(super) enum CallLine<'a> {
     Trim { pool: &'a str, keep: u64 },
     Set { pool: &'a str, attribute: &'static str, value: u64 },
     SetPool { device: &'a str, pool: &'a str },
+    Grant { pool: &'a str, device: &'a str, access: &'static str },
     Create { resource: &'static str, name: &'a str, reusing: Option<&'a str> },
     Destroy { resource: &'static str, name: &'a str },
     Read { of: Cow<'a, str>, figure: &'static str },
@@ -70,8 +71,8 @@ fn use_line<'a>(book: &Book<'a>, used: &Use) -> UseLine<'a> {
 /// What a figure is one of.
 fn read_of(names: &Names, reading: Reading) -> Cow<'_, str> {
     match reading {
-        Reading::Pool(pool, _) => Cow::Borrowed(&names.pools[pool]),
-        Reading::Device(device, _) => Cow::Borrowed(&names.devices[device]),
+        Reading::Pool(pool, _) | Reading::Access(pool, _) => Cow::Borrowed(&names.pools[pool]),
+        Reading::Device(device, _) | Reading::Peer(device, _) => Cow::Borrowed(&names.devices[device]),
         Reading::Graphs(device, _) => Cow::Owned(format!("{}.graph_pool", names.devices[device])),
     }
 }
@@ -142,9 +143,11 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
         Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
         Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
-        Call::Set { .. } | Call::SetPool { .. } | Call::Create { .. } | Call::Destroy(_) => {
-            resource_line(book, call)
-        }
+        Call::Set { .. }
+        | Call::SetPool { .. }
+        | Call::Grant { .. }
+        | Call::Create { .. }
+        | Call::Destroy(_) => resource_line(book, call),
         Call::Read(reading) | Call::Peek(reading) => {
             CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
         }
@@ -167,7 +170,7 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Signal(_) | Call::Await(_) | Call::Spawn(_) | Call::Exit | Call::Join(_) | Call::Barrier(_) => {
             meeting_line(names, call)
         }
-        Call::Expect { .. } => CallLine::Expect,
+        Call::Expect { .. } | Call::ExpectReady { .. } => CallLine::Expect,
         Call::Snapshot(_) => CallLine::Snapshot,
     }
 }
@@ -185,6 +188,11 @@ fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::SetPool { device, pool } => {
             CallLine::SetPool { device: &names.devices[*device], pool: &names.pools[*pool] }
         }
+        Call::Grant { pool, device, reach } => CallLine::Grant {
+            pool: &names.pools[*pool],
+            device: &names.devices[*device],
+            access: reach.name(),
+        },
         Call::Create { resource, reusing } => {
             let (resource, name) = resource_name(program, *resource);
             let reusing = reusing.map(|old| resource_name(program, old).1);

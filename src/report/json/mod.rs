@@ -4,14 +4,15 @@
 
 mod calls;
 mod graphs;
+mod verdict;
 
-use crate::base::{Nanos, PoolId, StmtId};
-use crate::oracle::{Mismatch, Verdict};
+use crate::base::{Nanos, PoolId};
+use crate::oracle::Verdict;
 use crate::report::Origin;
 use crate::report::document::{Document, Notation};
 use crate::report::names::Book;
 use crate::report::text::Compared;
-use crate::scenario::{Names, Outcome, Program};
+use crate::scenario::{Names, Program};
 use crate::trace::{
     Account, Candidate, Cause, Deadlock, Detail, DeviceState, Event, Kind, Ledger, Operands, Policy,
     PoolPicture, PoolState, Refusal, Refusals, Sink, Ticket, Waiter,
@@ -20,6 +21,7 @@ use calls::{CallLine, call_line};
 use graphs::{GraphPoolLine, NodeLine};
 use serde::Serialize;
 use std::io::{self, Write};
+use verdict::ending;
 
 /// The version of this format. It grows with every change that a reader could notice.
 pub const SCHEMA: u32 = 2;
@@ -145,6 +147,11 @@ enum Body<'a> {
         outside: u64,
         room: u64,
     },
+    OutOfReach {
+        pool: &'a str,
+        device: &'a str,
+        access: &'static str,
+    },
     Seen {
         seen: &'a [u32],
     },
@@ -269,6 +276,8 @@ struct PictureLine<'a> {
 enum OperandsLine {
     Values { left: i128, right: i128 },
     Placements { subject: Option<u64>, object: Option<u64> },
+    Ended { ended: &'static str },
+    Readiness { readiness: &'static str },
 }
 
 #[derive(Serialize)]
@@ -321,6 +330,11 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
         Kind::Named(buffer) => Body::Named { block: &names.buffers[buffer] },
         Kind::Failed(failure) => Body::Failed { failure: failure.name() },
         Kind::Account { pool, account } => account_line(names, pool, account),
+        Kind::OutOfReach { pool, device, reach } => Body::OutOfReach {
+            pool: &names.pools[pool],
+            device: &names.devices[device],
+            access: reach.name(),
+        },
         Kind::Seen { seen } => Body::Seen { seen },
         Kind::Synchronised { observed } => Body::Synchronised { observed },
         Kind::Released { pool, bytes } => Body::Released { pool: &names.pools[pool], bytes: bytes.0 },
@@ -443,6 +457,8 @@ fn operands_line(operands: &Operands) -> OperandsLine {
             subject: subject.as_ref().map(|placement| placement.range.start),
             object: object.as_ref().map(|placement| placement.range.start),
         },
+        Operands::Ended { ended, .. } => OperandsLine::Ended { ended: ended.name() },
+        Operands::Readiness { readiness, .. } => OperandsLine::Readiness { readiness: readiness.name() },
     }
 }
 
@@ -454,139 +470,5 @@ fn waiter_line<'a>(book: &Book<'a>, waiter: &Waiter) -> WaiterLine<'a> {
         Waiter::Signal(signal) => WaiterLine::Signal(&program.names.signals[*signal]),
         Waiter::Barrier(barrier) => WaiterLine::Barrier(&program.names.barriers[*barrier]),
         Waiter::Parts(collective) => WaiterLine::Parts(&program.names.collectives[*collective]),
-    }
-}
-
-/// The last object.
-#[derive(Serialize)]
-struct Ending<'a> {
-    event: &'static str,
-    holds: bool,
-    end: u64,
-    allocations: u64,
-    /// Hazards are not looked for yet.
-    ordering: &'static str,
-    snapshots: &'static str,
-    expectations: Vec<ExpectationLine<'a>>,
-    failed: Vec<FailedLine<'a>>,
-    missed: Vec<FailedLine<'a>>,
-    not_reached: Vec<u32>,
-    skipped: Vec<SkippedLine<'a>>,
-    deadlock: bool,
-    stopped: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct ExpectationLine<'a> {
-    line: u32,
-    text: &'a str,
-    holds: bool,
-    times: u64,
-    failed: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first: Option<MismatchLine>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum MismatchLine {
-    Values { left: i128, right: i128 },
-    Absent { subject: bool },
-    NoByteShared,
-    ServedBy(Option<&'static str>),
-    Addresses { subject: u64, object: u64 },
-    NoWait { freed: bool },
-    Waits,
-}
-
-#[derive(Serialize)]
-struct FailedLine<'a> {
-    line: u32,
-    text: &'a str,
-    failure: &'static str,
-    times: u64,
-    expected: bool,
-    /// The first and the last line that handle it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    handled_by: Option<(u32, u32)>,
-}
-
-#[derive(Serialize)]
-struct SkippedLine<'a> {
-    line: u32,
-    block: &'a str,
-    times: u64,
-}
-
-fn ending<'a>(book: &Book<'a>, end: Nanos, verdict: &'a Verdict, compared: &Compared) -> Ending<'a> {
-    let program: &'a Program = book.program;
-    let text = |stmt: StmtId| program.statements[stmt].text.as_str();
-    let expectations = verdict.expectations.iter_enumerated().map(|(id, judged)| {
-        let stmt = program.expects[id].stmt;
-        ExpectationLine {
-            line: book.line(stmt),
-            text: text(stmt),
-            holds: judged.holds(),
-            times: judged.times,
-            failed: judged.failed,
-            first: judged.first.as_ref().map(mismatch_line),
-        }
-    });
-    let failed = verdict.failed.iter().map(|failed| FailedLine {
-        line: book.line(failed.stmt),
-        text: text(failed.stmt),
-        failure: failed.failure.name(),
-        times: failed.times,
-        expected: failed.expected,
-        handled_by: match program.statements[failed.stmt].outcome {
-            Outcome::Handled { lines, .. } => Some(lines),
-            _ => None,
-        },
-    });
-    let missed = verdict.missed.iter().map(|missed| FailedLine {
-        line: book.line(missed.stmt),
-        text: text(missed.stmt),
-        failure: missed.failure.name(),
-        times: missed.times,
-        expected: true,
-        handled_by: None,
-    });
-    let skipped = verdict.skipped.iter().map(|skipped| SkippedLine {
-        line: book.line(skipped.stmt),
-        block: &program.names.buffers[skipped.buffer],
-        times: skipped.times,
-    });
-    Ending {
-        event: "verdict",
-        holds: verdict.holds() && !compared.fails(),
-        end: end.0,
-        allocations: verdict.allocations,
-        ordering: "not_checked",
-        snapshots: match compared {
-            Compared::None => "none",
-            Compared::Equal => "equal",
-            Compared::Missing => "missing",
-            Compared::Different(_) => "different",
-            Compared::Accepted(_) => "accepted",
-        },
-        expectations: expectations.collect(),
-        failed: failed.collect(),
-        missed: missed.collect(),
-        not_reached: verdict.not_reached.iter().map(|demand| book.line(demand.stmt)).collect(),
-        skipped: skipped.collect(),
-        deadlock: verdict.deadlock.is_some(),
-        stopped: verdict.broken.as_ref().map(|broken| broken.reason.as_str()),
-    }
-}
-
-fn mismatch_line(mismatch: &Mismatch) -> MismatchLine {
-    match *mismatch {
-        Mismatch::Values { left, right } => MismatchLine::Values { left, right },
-        Mismatch::Absent { subject } => MismatchLine::Absent { subject },
-        Mismatch::NoByteShared => MismatchLine::NoByteShared,
-        Mismatch::ServedBy(policy) => MismatchLine::ServedBy(policy.map(Policy::name)),
-        Mismatch::Addresses { subject, object } => MismatchLine::Addresses { subject, object },
-        Mismatch::NoWait { freed } => MismatchLine::NoWait { freed },
-        Mismatch::Waits => MismatchLine::Waits,
     }
 }

@@ -6,7 +6,9 @@ use crate::base::{Bytes, DeviceId, HostId, Nanos, PoolId, StmtId};
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
 use crate::scenario::{Demand, Outcome, Unit};
-use crate::trace::{Account, Deadlock, DeviceState, Event, Failure, Kind, Policy, Waiter};
+use crate::trace::{
+    Account, Deadlock, DeviceState, Ended, Event, Failure, Kind, Policy, Reach, Readiness, Waiter,
+};
 use std::collections::BTreeMap;
 
 /// Accounts of failed allocations beyond these are not kept.
@@ -19,6 +21,8 @@ pub(super) struct Failures {
     accounts: BTreeMap<StmtId, (PoolId, Account)>,
     /// The same for memory outside of pools.
     devices: BTreeMap<StmtId, (DeviceId, DeviceState)>,
+    /// The pool that the call may not touch, the device, and what it may do.
+    unreachable: BTreeMap<StmtId, (PoolId, DeviceId, Reach)>,
     /// The call about memory outside of pools in progress.
     looking: Option<(StmtId, DeviceId, DeviceState)>,
     /// The statement of each operation that has not completed, for a deadlock.
@@ -33,6 +37,9 @@ impl Failures {
         match (event.kind, event.ticket) {
             (Kind::Account { pool, account }, _) if self.accounts.len() < ACCOUNTS_MAX => {
                 self.accounts.entry(event.stmt).or_insert_with(|| (pool, account.clone()));
+            }
+            (Kind::OutOfReach { pool, device, reach }, _) if self.unreachable.len() < ACCOUNTS_MAX => {
+                self.unreachable.entry(event.stmt).or_insert((pool, device, reach));
             }
             (Kind::Device { device, state }, _) => self.looking = Some((event.stmt, device, *state)),
             (Kind::Failed(Failure::OutOfMemory), _) if self.devices.len() < ACCOUNTS_MAX => {
@@ -65,6 +72,7 @@ impl Failures {
             lines.push(String::new());
             lines.push(format!("error[{name}]: line {}{times}: {text}", book.line(failed.stmt)));
             lines.extend(self.account(book, failed.stmt, width));
+            lines.extend(self.access(book, failed.stmt));
             lines.push(format!("  expected?  add `fails {name}` or `or_fails {name}` to the line"));
         }
         lines.extend(rest(unexpected.count(), ACCOUNTS_MAX, "statements that failed"));
@@ -87,6 +95,14 @@ impl Failures {
             lines.push(format!("  {}", broken.reason));
         }
         lines
+    }
+
+    /// What a device may not touch, and the line that would let it.
+    fn access(&self, book: &Book<'_>, stmt: StmtId) -> Option<String> {
+        let (pool, device, reach) = self.unreachable.get(&stmt)?;
+        let (pool, device) = (&book.program.names.pools[*pool], &book.program.names.devices[*device]);
+        let may = if *reach == Reach::None { "has no access to" } else { "may only read" };
+        Some(format!("  access     {device} {may} the memory of {pool}: `grant {pool} to {device}`"))
     }
 
     /// The accounts of failures that were expected.
@@ -341,6 +357,17 @@ pub(super) fn why(mismatch: &Mismatch, demand: Demand) -> String {
         Mismatch::NoWait { freed: true } => "it waits for no such free".to_owned(),
         Mismatch::NoWait { freed: false } => "the other was not freed".to_owned(),
         Mismatch::Waits => "it waits for that free".to_owned(),
+        Mismatch::Reach(Reach::None) => "it does not reach it".to_owned(),
+        Mismatch::Reach(Reach::Read) => "it may only read it".to_owned(),
+        Mismatch::Reach(Reach::ReadWrite) => "it may read and write it".to_owned(),
+        Mismatch::Ended(Ended::NotMade) => "it was not called by then".to_owned(),
+        Mismatch::Ended(Ended::Skipped) => "it was skipped".to_owned(),
+        Mismatch::Ended(Ended::Succeeded) => "it succeeded".to_owned(),
+        Mismatch::Ended(Ended::Failed(failure)) => format!("it failed with {failure}"),
+        Mismatch::Readiness(Readiness::Ready) => "it is ready".to_owned(),
+        Mismatch::Readiness(Readiness::Freed) => "it is freed".to_owned(),
+        Mismatch::Readiness(Readiness::NotOrdered) => "the stream is not ordered after it".to_owned(),
+        Mismatch::Readiness(Readiness::NoStream) => "the stream does not exist".to_owned(),
     }
 }
 

@@ -10,7 +10,8 @@ use crate::oracle::{Mismatch, Verdict, mismatch};
 use crate::report::names::Book;
 use crate::scenario::{Action, Demand, Instruction, Program, Unit};
 use crate::trace::{
-    Comparison, DeviceFigure, Event, Figure, GraphFigure, Kind, Ledger, Operands, PoolState, Reading as Read,
+    Call, Comparison, DeviceFigure, Event, Figure, GraphFigure, Kind, Ledger, Operands, PoolState, Reach,
+    Readiness, Reading as Read,
 };
 use std::collections::BTreeMap;
 
@@ -37,6 +38,8 @@ pub(super) struct Mismatches {
     reserved: BTreeMap<PoolId, u64>,
     /// The same of the graph pool of each device.
     graphs: BTreeMap<DeviceId, u64>,
+    /// What the call in progress gives a device, and its statement; it counts once it did not fail.
+    granting: Option<(Read, Reach, StmtId)>,
     /// For each expectation that fails, since when, at the first time.
     failing: BTreeMap<ExpectId, Vec<Since>>,
 }
@@ -55,12 +58,22 @@ impl Mismatches {
         }
         let figures =
             reads.values().flatten().map(|read| (*read, (at_start(program, *read), None))).collect();
-        Self { reads, figures, reserved: BTreeMap::new(), graphs: BTreeMap::new(), failing: BTreeMap::new() }
+        let (reserved, graphs, failing) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { reads, figures, reserved, graphs, granting: None, failing }
     }
 
     /// Takes an event.
     pub(super) fn event(&mut self, book: &Book<'_>, event: &Event<'_>) {
         match event.kind {
+            Kind::Call(call) => {
+                if let Some((read, reach, stmt)) = self.granting.take() {
+                    self.becomes(read, stmt, |_| reach.flag());
+                }
+                if let Call::Grant { pool, device, reach } = call {
+                    self.granting = Some((Read::Access(*pool, *device), *reach, event.stmt));
+                }
+            }
+            Kind::Failed(_) => self.granting = None,
             Kind::State { pool, state } => {
                 for figure in Figure::ALL {
                     self.becomes(Read::Pool(pool, figure), event.stmt, |_| state.figure(figure));
@@ -105,6 +118,7 @@ impl Mismatches {
     }
 
     fn since(&self, book: &Book<'_>, stmt: StmtId, operands: &Operands) -> Vec<Since> {
+        let by = |stmt: Option<StmtId>| stmt.map(|_| Since { read: None, stmt }).into_iter().collect();
         match operands {
             Operands::Values { .. } => {
                 let reads = self.reads.get(&stmt).into_iter().flatten();
@@ -113,7 +127,13 @@ impl Mismatches {
             }
             Operands::Placements { subject, .. } => {
                 let known = subject.as_ref().and_then(|subject| book.known(subject.alloc));
-                known.map(|known| Since { read: None, stmt: Some(known.stmt) }).into_iter().collect()
+                by(known.map(|known| known.stmt))
+            }
+            Operands::Ended { stmt, .. } => by(*stmt),
+            Operands::Readiness { readiness: Readiness::NoStream, .. } => Vec::new(),
+            Operands::Readiness { alloc, .. } => {
+                let known = book.known(*alloc);
+                by(known.map(|known| known.freed.map_or(known.stmt, |freed| freed.stmt)))
             }
         }
     }
@@ -158,6 +178,8 @@ fn at_start(program: &Program, read: Read) -> u64 {
         // Nobody holds any of it.
         Read::Graphs(..) => return 0,
         Read::Device(device, _) => return program.setup.devices[device].memory.0,
+        // Only what is given changes.
+        Read::Access(..) | Read::Peer(..) => return Reach::None.flag(),
     };
     let (attributes, zero) = (program.setup.pools[pool].attributes, Bytes::ZERO);
     let ledger = Ledger::default();
@@ -199,8 +221,8 @@ fn since_line(book: &Book<'_>, since: Since, several: bool, width: usize) -> Str
         Some(read) if several => {
             let names = &book.program.names;
             let of = match read {
-                Read::Pool(pool, _) => &names.pools[pool],
-                Read::Device(device, _) => &names.devices[device],
+                Read::Pool(pool, _) | Read::Access(pool, _) => &names.pools[pool],
+                Read::Device(device, _) | Read::Peer(device, _) => &names.devices[device],
                 Read::Graphs(device, _) => &format!("{}.graph_pool", names.devices[device]),
             };
             format!("  ({of}.{})", read.name())

@@ -138,7 +138,30 @@ impl Pool {
         let on = if name.starts_with(device.as_str()) { String::new() } else { format!(" on {device}") };
         let title = format!("Pool {name}{on}   {}", words(&attributes));
         let (lines, peak_at) = self.lines_with_peak();
-        let figures = Figures::used_by(lines.iter().map(|line| &line.state));
+        let mut figures = Figures::used_by(lines.iter().map(|line| &line.state));
+        let mut table = self.table(book, name, &lines, &figures);
+        let mut left_out = Vec::new();
+        while table.is_wider_than(width)
+            && let Some(figure) = figures.leave_one_out()
+        {
+            left_out.push(figure);
+            table = self.table(book, name, &lines, &figures);
+        }
+        let mut section = Section::of_table(title, &table, width, "calls");
+        let high = self.last.and_then(|_| section.rows.pop());
+        if let Some(row) = peak_at.and_then(|at| section.rows.get_mut(at)) {
+            row.pinned = true;
+        }
+        section.lost = self.lost;
+        section.bottom.extend(high.map(|row| row.text));
+        section.bottom.extend(self.released_words(book, width));
+        if !left_out.is_empty() {
+            section.bottom.push(format!("  No room for {}: --format csv has it.", left_out.join(", ")));
+        }
+        section
+    }
+
+    fn table(&self, book: &Book<'_>, name: &str, lines: &[Line], figures: &Figures) -> Table {
         let folded = lines.iter().any(|line| line.times > 1);
         let mut columns = vec![("line", Align::Right), ("host call", Align::Flexible)];
         columns.extend(folded.then_some(("times", Align::Right)));
@@ -146,7 +169,7 @@ impl Pool {
         columns.extend(figures.heads());
         let mut table = Table::new(&columns);
         let from = format!(" from {name}");
-        for line in &lines {
+        for line in lines {
             let call = book.operation(line.stmt);
             // The title says already which pool it is.
             let call = call.split_once(&from).map_or(call, |(call, _)| call);
@@ -163,15 +186,7 @@ impl Pool {
             cells.resize(columns.len(), String::new());
             table.row(cells);
         }
-        let mut section = Section::of_table(title, &table, width, "calls");
-        let high = self.last.and_then(|_| section.rows.pop());
-        if let Some(row) = peak_at.and_then(|at| section.rows.get_mut(at)) {
-            row.pinned = true;
-        }
-        section.lost = self.lost;
-        section.bottom.extend(high.map(|row| row.text));
-        section.bottom.extend(self.released_words(book, width));
-        section
+        table
     }
 
     /// The rows, with one of its own for the peak where the rows do not show it already; and which row shows it.
@@ -252,12 +267,21 @@ impl Figures {
         Self(used)
     }
 
+    /// Leaves out the column that says least of those there are, but for the two that are always there.
+    fn leave_one_out(&mut self) -> Option<&'static str> {
+        let column = [0, 3, 2, 1].into_iter().find(|column| self.0[*column])?;
+        self.0[column] = false;
+        Some(Self::NAMES[column])
+    }
+
+    const NAMES: [&'static str; 4] = ["padding", "pending", "cached", "unused"];
+
     fn of(state: &PoolState) -> [Bytes; 4] {
         [state.ledger.padding, state.ledger.pending, state.ledger.cached, state.ledger.unused]
     }
 
     fn heads(&self) -> Vec<(&'static str, Align)> {
-        let names = ["padding", "pending", "cached", "unused"].into_iter().zip(self.0);
+        let names = Self::NAMES.into_iter().zip(self.0);
         let names = names.filter(|(_, used)| *used).map(|(name, _)| name);
         ["reserved", "used"].into_iter().chain(names).map(|name| (name, Align::Right)).collect()
     }

@@ -33,6 +33,11 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// Whether the lines are wider, even where a column gives way.
+    pub(super) fn is_wider_than(&self, width: usize) -> bool {
+        self.lines(width).iter().any(|line| columns_of(line) > width)
+    }
+
     /// The lines, the head first.
     pub(super) fn lines(&self, width: usize) -> Vec<String> {
         let mut widths: Vec<usize> = (0..self.aligns.len())

@@ -2,14 +2,20 @@
 
 use super::{Action, Bound, Expects, Obstacle, Thread};
 use crate::scenario::GraphAction;
+use crate::scenario::outcomes::Outcomes;
 use crate::trace::GraphCall;
 
 impl Thread {
-    pub(super) fn graph(&mut self, action: &GraphAction, buffers: &[Bound]) -> Result<GraphCall, Obstacle> {
+    pub(super) fn graph(
+        &mut self,
+        action: &GraphAction,
+        buffers: &[Bound],
+        outcomes: &Outcomes,
+    ) -> Result<GraphCall, Obstacle> {
         Ok(match action {
             GraphAction::Begin(graph) => GraphCall::Begin(self.chosen(graph)?),
             GraphAction::Node { graph, node } => {
-                let call = self.call(node, buffers)?;
+                let call = self.call(node, buffers, outcomes)?;
                 // Only the run of the graph frees it.
                 if let Action::Free { .. } = **node {
                     self.expects = Expects::Nothing;

@@ -1,6 +1,6 @@
 //! What an `expect` line says.
 
-use super::{Expression, Name, Path};
+use super::{Access, Expression, Name, Path};
 
 /// An expectation.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +31,15 @@ pub enum Expect {
         relation: Relation,
         /// Whether `not` stands before.
         not: bool,
+    },
+    /// `expect big fails out_of_memory`, `expect big not fails`
+    Fails {
+        /// The label of the call, or the buffer that it allocates.
+        call: Path,
+        /// Whether `not` stands before.
+        not: bool,
+        /// The error; with `not` there may be none, which means any.
+        error: Option<Name>,
     },
 }
 
@@ -66,6 +75,15 @@ pub enum Relation {
     At(Path),
     /// `waits for free x`
     WaitsForFree(Path),
+    /// `ready on S`
+    ReadyOn(Path),
     /// `via P`
     Via(Name),
+    /// `reaches p read`, of a device
+    Reaches {
+        /// The pool, or the other device.
+        object: Path,
+        /// How, if that is written.
+        access: Option<Access>,
+    },
 }

@@ -1,6 +1,6 @@
 //! The part of the tree about memory beside pools: that of devices and of the host, parts and views, copies.
 
-use super::{Declared, Expression, Law, Name, Path};
+use super::{Access, Declared, Expression, Law, Name, Path};
 use crate::base::Span;
 
 /// `x = malloc 4KiB managed on gpu1`
@@ -74,4 +74,15 @@ pub struct Memset {
     pub at: Place,
     /// How long it runs.
     pub takes: Option<Law>,
+}
+
+/// `grant p to gpu1 read`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grant {
+    /// The pool.
+    pub pool: Path,
+    /// The device that may touch its memory from now on.
+    pub device: Name,
+    /// How it may, if that is written.
+    pub access: Option<Access>,
 }

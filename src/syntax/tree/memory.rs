@@ -1,6 +1,6 @@
 //! Statements about memory beside pools, from pest's pairs to the tree.
 
-use super::{Node, Tree, next, parts};
+use super::{Node, Tree, access, next, parts};
 use crate::syntax::ast::*;
 use crate::syntax::grammar::Rule;
 
@@ -17,6 +17,15 @@ impl Tree<'_> {
         }
         Malloc { buffer, size, managed, device }
     }
+
+    pub(super) fn grant<'t>(&mut self, mut parts: impl Iterator<Item = Node<'t>>) -> Grant {
+        Grant {
+            pool: self.path(next(&mut parts)),
+            device: self.name(next(&mut parts)),
+            access: parts.next().map(|word| access(word.as_str())),
+        }
+    }
+
     pub(super) fn host_buffers<'t>(&mut self, parts: impl Iterator<Item = Node<'t>>) -> Statement {
         let mut names = Vec::new();
         let mut rest = parts.peekable();

@@ -1,0 +1,154 @@
+//! The last object: what became of what the scenario expects.
+
+use crate::base::{Nanos, StmtId};
+use crate::oracle::{Mismatch, Verdict};
+use crate::report::names::Book;
+use crate::report::text::Compared;
+use crate::scenario::{Outcome, Program};
+use crate::trace::Policy;
+use serde::Serialize;
+
+/// The last object.
+#[derive(Serialize)]
+pub(super) struct Ending<'a> {
+    event: &'static str,
+    holds: bool,
+    end: u64,
+    allocations: u64,
+    /// Hazards are not looked for yet.
+    ordering: &'static str,
+    snapshots: &'static str,
+    expectations: Vec<ExpectationLine<'a>>,
+    failed: Vec<FailedLine<'a>>,
+    missed: Vec<FailedLine<'a>>,
+    not_reached: Vec<u32>,
+    skipped: Vec<SkippedLine<'a>>,
+    deadlock: bool,
+    stopped: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ExpectationLine<'a> {
+    line: u32,
+    text: &'a str,
+    holds: bool,
+    times: u64,
+    failed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<MismatchLine>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum MismatchLine {
+    Values { left: i128, right: i128 },
+    Absent { subject: bool },
+    NoByteShared,
+    ServedBy(Option<&'static str>),
+    Addresses { subject: u64, object: u64 },
+    NoWait { freed: bool },
+    Waits,
+    Reach(&'static str),
+    Ended(&'static str),
+    Readiness(&'static str),
+}
+
+#[derive(Serialize)]
+struct FailedLine<'a> {
+    line: u32,
+    text: &'a str,
+    failure: &'static str,
+    times: u64,
+    expected: bool,
+    /// The first and the last line that handle it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handled_by: Option<(u32, u32)>,
+}
+
+#[derive(Serialize)]
+struct SkippedLine<'a> {
+    line: u32,
+    block: &'a str,
+    times: u64,
+}
+
+pub(super) fn ending<'a>(
+    book: &Book<'a>,
+    end: Nanos,
+    verdict: &'a Verdict,
+    compared: &Compared,
+) -> Ending<'a> {
+    let program: &'a Program = book.program;
+    let text = |stmt: StmtId| program.statements[stmt].text.as_str();
+    let expectations = verdict.expectations.iter_enumerated().map(|(id, judged)| {
+        let stmt = program.expects[id].stmt;
+        ExpectationLine {
+            line: book.line(stmt),
+            text: text(stmt),
+            holds: judged.holds(),
+            times: judged.times,
+            failed: judged.failed,
+            first: judged.first.as_ref().map(mismatch_line),
+        }
+    });
+    let failed = verdict.failed.iter().map(|failed| FailedLine {
+        line: book.line(failed.stmt),
+        text: text(failed.stmt),
+        failure: failed.failure.name(),
+        times: failed.times,
+        expected: failed.expected,
+        handled_by: match program.statements[failed.stmt].outcome {
+            Outcome::Handled { lines, .. } => Some(lines),
+            _ => None,
+        },
+    });
+    let missed = verdict.missed.iter().map(|missed| FailedLine {
+        line: book.line(missed.stmt),
+        text: text(missed.stmt),
+        failure: missed.failure.name(),
+        times: missed.times,
+        expected: true,
+        handled_by: None,
+    });
+    let skipped = verdict.skipped.iter().map(|skipped| SkippedLine {
+        line: book.line(skipped.stmt),
+        block: &program.names.buffers[skipped.buffer],
+        times: skipped.times,
+    });
+    Ending {
+        event: "verdict",
+        holds: verdict.holds() && !compared.fails(),
+        end: end.0,
+        allocations: verdict.allocations,
+        ordering: "not_checked",
+        snapshots: match compared {
+            Compared::None => "none",
+            Compared::Equal => "equal",
+            Compared::Missing => "missing",
+            Compared::Different(_) => "different",
+            Compared::Accepted(_) => "accepted",
+        },
+        expectations: expectations.collect(),
+        failed: failed.collect(),
+        missed: missed.collect(),
+        not_reached: verdict.not_reached.iter().map(|demand| book.line(demand.stmt)).collect(),
+        skipped: skipped.collect(),
+        deadlock: verdict.deadlock.is_some(),
+        stopped: verdict.broken.as_ref().map(|broken| broken.reason.as_str()),
+    }
+}
+
+fn mismatch_line(mismatch: &Mismatch) -> MismatchLine {
+    match *mismatch {
+        Mismatch::Values { left, right } => MismatchLine::Values { left, right },
+        Mismatch::Absent { subject } => MismatchLine::Absent { subject },
+        Mismatch::NoByteShared => MismatchLine::NoByteShared,
+        Mismatch::ServedBy(policy) => MismatchLine::ServedBy(policy.map(Policy::name)),
+        Mismatch::Addresses { subject, object } => MismatchLine::Addresses { subject, object },
+        Mismatch::NoWait { freed } => MismatchLine::NoWait { freed },
+        Mismatch::Waits => MismatchLine::Waits,
+        Mismatch::Reach(reach) => MismatchLine::Reach(reach.name()),
+        Mismatch::Ended(ended) => MismatchLine::Ended(ended.name()),
+        Mismatch::Readiness(readiness) => MismatchLine::Readiness(readiness.name()),
+    }
+}

@@ -1,0 +1,70 @@
+//! Access of devices: what a profile decides about it, and what a report says where an expectation about it fails.
+
+use super::cli::{Folder, out, status};
+
+const NO_PEER: &str = "\
+device gpu0 { memory = 1GiB }
+device gpu1 { memory = 1GiB }
+pool p on gpu0 { release_threshold = max }
+stream s on gpu0
+grant p to gpu1
+expect gpu1 reaches p
+s: x = alloc 1MiB from p fails invalid_device
+revoke p from gpu1
+s: y = alloc 1MiB from p
+grant p to gpu1 fails invalid_device
+expect gpu1 not reaches p
+s: free y
+sync s
+trim p to 0B
+grant p to gpu1
+s: z = alloc 1MiB from p fails invalid_device
+";
+
+/// Both answers to a grant for a device that is no peer are documented (CUDA Programming Guide 4.3.3.3); the profile decides.
+#[test]
+fn a_profile_may_let_the_next_allocation_fail() {
+    let embedded = include_str!("../../profiles/default.ron");
+    let folder = Folder::new("access");
+    folder.file("late.ron", embedded.replace("late_access_check: false", "late_access_check: true"));
+    folder.file("no_peer.scn", NO_PEER);
+    let late = folder.millpond(&["run", "no_peer.scn", "--profile", "late.ron"]);
+    assert_eq!(status(&late), 0, "{}", out(&late));
+    let early = folder.millpond(&["run", "no_peer.scn"]);
+    assert_eq!(status(&early), 1);
+    assert!(out(&early).contains("error[invalid_device]: line 5: grant p to gpu1"), "{}", out(&early));
+}
+
+/// The report says what the device may do, and since which line; a call that failed is not that line.
+#[test]
+fn a_report_says_who_gave_access() {
+    let folder = Folder::new("reach");
+    let text = "\
+device gpu0 { peers = [gpu1] }
+device gpu1
+pool p on gpu0
+expect gpu1 reaches p
+grant p to gpu1 read
+revoke p from gpu0 fails invalid_device
+expect gpu1 reaches p read_write
+";
+    folder.file("reach.scn", text);
+    let run = folder.millpond(&["run", "reach.scn"]);
+    assert_eq!(status(&run), 1);
+    let report = out(&run);
+    let says = |line: &str| assert!(report.contains(line), "{line}\n{report}");
+    says("  actual    it does not reach it\n  since     the start of the run");
+    let text = "\
+device gpu0
+device gpu1
+stream s on gpu0
+stream t on gpu1
+s: x = alloc 1MiB
+t: memset x
+";
+    folder.file("early.scn", text);
+    let early = out(&folder.millpond(&["run", "early.scn"]));
+    let access = "gpu1 has no access to the memory of gpu0.default_pool: `grant gpu0.default_pool to gpu1`";
+    assert!(early.contains(access), "{early}");
+    says("  actual    it may only read it\n  since     line 5: grant p to gpu1 read");
+}
