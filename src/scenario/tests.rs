@@ -241,7 +241,10 @@ fn invalid_lives() {
         ("create stream s", "7 wrong_index: `s` is an array, which exists from the start"),
         ("destroy legacy", "7 wrong_kind: `legacy` is a default stream, which exists always"),
         ("create stream legacy", "7 duplicate_name: `legacy` is already the name of a stream"),
-        ("destroy gpu0", "7 wrong_kind: `gpu0` is a device, but a stream, an event or a pool is needed here"),
+        (
+            "destroy gpu0",
+            "7 wrong_kind: `gpu0` is a device, but a stream, an event, a pool, a graph or an executable graph is needed here",
+        ),
         ("sync c\ncreate stream c", "7 used_before_declaration: `c` is used before its declaration"),
         (
             "repeat i in 0..5000 {\n create stream c\n destroy c\n}",

@@ -66,6 +66,8 @@ impl Walk {
             hosts: 1,
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
+            graphs: IndexVec::new(),
+            execs: 0,
             rules: Rules {
                 alignment: Bytes(512),
                 growth: Bytes::mib(32),
