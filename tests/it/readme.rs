@@ -116,6 +116,10 @@ pool p on gpu0
 kernel k(x: read_write) takes 5us
 host_buffer h 1MiB pinned
 S: x = alloc 1MiB
+graph G {
+  S: inside = alloc 1MiB
+}
+E = instantiate G
 ";
 
 /// Each line of the table is one of a valid scenario; each call of the allocator is in it once.
@@ -130,7 +134,8 @@ fn the_table_of_cuda_calls_is_true() {
         let [runtime, _, line] = cells[..] else { panic!("a row has three cells: {row}") };
         calls.extend(quoted(runtime));
         for line in quoted(line).filter(|line| *line != "alloc" && *line != "from") {
-            let text = format!("{AROUND}{line}\n");
+            let block = if line.ends_with('{') { "}\n" } else { "" };
+            let text = format!("{AROUND}{line}\n{block}");
             let (_, found) = millpond::load(&text, &millpond::profile::Profile::default());
             assert!(found.is_empty(), "{line}: {found:?}");
             lines += 1;
@@ -158,6 +163,14 @@ fn the_table_of_cuda_calls_is_true() {
         "cudaMemGetDefaultMemPool",
         "cudaMemGetMemPool",
         "cudaMemSetMemPool",
+        "cudaGraphAddMemAllocNode",
+        "cudaGraphAddMemFreeNode",
+        "cudaGraphInstantiate",
+        "cudaGraphLaunch",
+        "cudaGraphUpload",
+        "cudaDeviceGraphMemTrim",
+        "cudaDeviceGetGraphMemAttribute",
+        "cudaDeviceSetGraphMemAttribute",
     ] {
         assert!(calls.contains(&call), "the table has no row for {call}");
     }

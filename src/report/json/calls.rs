@@ -142,17 +142,15 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Query(target) => CallLine::Query { target: target_name(book, target) },
         Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
         Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
-        Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
-        Call::Set { .. }
+        Call::Trim { .. }
+        | Call::Set { .. }
         | Call::SetPool { .. }
         | Call::Grant { .. }
         | Call::Create { .. }
-        | Call::Destroy(_) => resource_line(book, call),
+        | Call::Destroy(_)
+        | Call::Malloc { .. } => resource_line(book, call),
         Call::Read(reading) | Call::Peek(reading) => {
             CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
-        }
-        Call::Malloc { device, size, managed } => {
-            CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
         }
         Call::PlainFree { alloc } => CallLine::PlainFree { block: book.block(*alloc), serial: alloc.serial },
         Call::HostFunction { stream, takes, gives, uses } => CallLine::HostFunction {
@@ -175,11 +173,15 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
     }
 }
 
-/// A call about what exists and how it is set.
+/// A call about what exists and what devices give, how it is set and what it keeps.
 fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
     let program: &'a Program = book.program;
     let names = &program.names;
     match call {
+        Call::Malloc { device, size, managed } => {
+            CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
+        }
+        Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
         Call::Set { pool, attribute, value } => CallLine::Set {
             pool: &names.pools[*pool],
             attribute: Figure::Attribute(*attribute).name(),
