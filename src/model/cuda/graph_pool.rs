@@ -38,10 +38,9 @@ reuse_on_clone!(GraphPool { pieces, names, state });
 impl Piece {
     /// Whether everything that uses it has ended before a launch begins.
     pub(super) fn serves(&self, launch: &Launch<'_>) -> bool {
-        let Launch { end, behind, known, .. } = launch;
+        let Launch { behind, known, .. } = launch;
         let is_behind = |at: &Ticket| {
-            at.stream == end.stream
-                || behind.is_some_and(|behind| behind.stream == at.stream && at.seq <= behind.seq)
+            behind.is_some_and(|behind| behind.stream == at.stream && at.seq <= behind.seq)
                 || at.within(known.ordered)
                 || at.within(known.done)
         };
