@@ -4,17 +4,20 @@
 //! What it does not know fails as an invalid value: a plain free of a pool's memory, a stream-ordered free of memory outside of
 //! pools, a policy switched off, a high-water mark reset. Memory outside of pools is that of the `cuda` model.
 
+mod pool;
+
 use super::cuda::Cuda;
-use super::stream_order::{self, CudaError, ModelAllocation, ModelLimits, StreamOrderId, StreamOrderModel};
+use super::stream_order::{CudaError, ModelAllocation, StreamOrderId};
 use super::{Allocator, Denied, Freed, GraphMemory, Known, Request};
-use crate::base::{Bytes, DeviceId, EventId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
+use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
 use crate::trace::{
     Account, AllocId, Attribute, Attributes, Block, BlockState, Call, Candidate, Cut, Decision, DeviceState,
-    Failure, Ledger, Policy, PoolPicture, PoolState, Range, Readiness, Refusal, Refusals, Reuse, Setup,
-    StreamKind, Target, Ticket,
+    Failure, Policy, PoolPicture, PoolState, Range, Readiness, Refusal, Refusals, Reuse, Setup, StreamKind,
+    Target, Ticket,
 };
+use pool::{Held, Pool, to_bytes, to_size};
 use smallvec::SmallVec;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// In an [`AllocId`], the slot of a block of a pool has this bit, and that of memory outside of pools has not.
 const OF_A_POOL: u32 = 1 << 31;
@@ -35,166 +38,7 @@ pub struct Oxicuda {
     serial: u32,
 }
 
-/// A pool.
-#[derive(Debug)]
-struct Pool {
-    device: DeviceId,
-    model: StreamOrderModel,
-    release_threshold: Bytes,
-    /// 0: no limit.
-    max_size: usize,
-    /// The places of its blocks, by their addresses.
-    slots: BTreeMap<u64, u32>,
-    /// The blocks whose free waits for its stream, in the order of the frees.
-    pending: IndexVec<StreamId, Vec<u32>>,
-    /// The same of all streams, the smallest first.
-    by_size: BTreeSet<(u64, u32)>,
-    pending_bytes: u64,
-    /// The live bytes as asked for.
-    requested: u64,
-    /// What each event has captured.
-    recorded: IndexVec<EventId, Option<u64>>,
-    /// What the event had captured that a stream waited for last.
-    waited: IndexVec<StreamId, u64>,
-    maps: u64,
-    unmaps: u64,
-}
-
-/// A block of a pool, and who had it last.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    pool: PoolId,
-    /// The number of the first allocation that got it.
-    first: u32,
-    id: AllocId,
-    alloc: ModelAllocation,
-    /// The number of the allocation that had it before, and what the model said then.
-    before: Option<(u32, ModelAllocation)>,
-    freed: Option<Ticket>,
-    /// Whether the stream of that free has been synchronised.
-    is_free: bool,
-}
-
 reuse_on_clone!(Oxicuda { plain, pools, streams, blocks, vacant, serial });
-reuse_on_clone!(Pool {
-    device,
-    model,
-    release_threshold,
-    max_size,
-    slots,
-    pending,
-    by_size,
-    pending_bytes,
-    requested,
-    recorded,
-    waited,
-    maps,
-    unmaps,
-});
-
-impl Held {
-    fn capacity(&self) -> u64 {
-        self.alloc.capacity as u64
-    }
-
-    /// What the model said to an allocation that has the block, or had it before.
-    fn said_to(&self, alloc: AllocId) -> Option<ModelAllocation> {
-        let before = || self.before.filter(|(serial, _)| *serial == alloc.serial).map(|(_, said)| said);
-        if self.id == alloc { Some(self.alloc) } else { before() }
-    }
-
-    /// What was asked for, as far as there is so much.
-    fn requested(&self) -> u64 {
-        (self.alloc.size as u64).min(self.capacity())
-    }
-}
-
-impl Pool {
-    fn new(setup: &Setup, id: PoolId) -> Self {
-        let pool = setup.pools[id];
-        let streams = 0..setup.streams.len();
-        let release_threshold = pool.attributes.release_threshold;
-        let max_pool_size = pool.max_size.map_or(0, to_size);
-        let limits = ModelLimits { max_pool_size, release_threshold: to_size(release_threshold) };
-        Self {
-            device: pool.device,
-            model: StreamOrderModel::new(limits),
-            release_threshold,
-            max_size: max_pool_size,
-            slots: BTreeMap::new(),
-            pending: streams.clone().map(|_| Vec::new()).collect(),
-            by_size: BTreeSet::new(),
-            pending_bytes: 0,
-            requested: 0,
-            recorded: (0..setup.events).map(|_| None).collect(),
-            waited: streams.map(|_| 0).collect(),
-            maps: 0,
-            unmaps: 0,
-        }
-    }
-
-    /// What the pool holds less than before, which is a trip to the device if it is anything.
-    fn released(&mut self, before: usize) -> Bytes {
-        let released = before.saturating_sub(self.model.reserved());
-        self.unmaps += u64::from(released > 0);
-        to_bytes(released)
-    }
-
-    /// The frees in a stream count from now on.
-    fn synchronise(&mut self, stream: StreamId, name: StreamOrderId, blocks: &mut [Held]) {
-        self.model.synchronize(name);
-        for slot in self.pending[stream].drain(..) {
-            let held = &mut blocks[slot as usize];
-            held.is_free = true;
-            let capacity = held.capacity();
-            self.by_size.remove(&(capacity, slot));
-            self.pending_bytes = self.pending_bytes.saturating_sub(capacity);
-        }
-    }
-
-    fn ledger(&self) -> Ledger {
-        let [reserved, used] = [self.model.reserved() as u64, self.model.used() as u64];
-        let pending = self.pending_bytes.min(reserved.saturating_sub(used));
-        Ledger {
-            live: Bytes(self.requested),
-            padding: Bytes(used.saturating_sub(self.requested)),
-            pending: Bytes(pending),
-            cached: Bytes(reserved.saturating_sub(used) - pending),
-            unused: Bytes::ZERO,
-        }
-    }
-
-    /// Of the bytes that can be handed out again, those outside of the largest block.
-    fn fragmented(&self) -> Bytes {
-        Bytes(self.ledger().cached.0.saturating_sub(self.model.largest_free() as u64))
-    }
-
-    /// What the maximum size lets the pool take.
-    fn room(&self) -> Bytes {
-        match self.max_size {
-            0 => Bytes::MAX,
-            max => to_bytes(max.saturating_sub(self.model.reserved())),
-        }
-    }
-
-    /// The class that would serve a request.
-    fn class_for(&self, size: Bytes) -> Option<Policy> {
-        // After the threshold was set, the next call first gives memory back.
-        let floor =
-            self.release_threshold.0.max((self.model.used() as u64).saturating_add(self.pending_bytes));
-        let settled = (self.model.reserved() as u64 > floor).then(|| {
-            let mut model = self.model.clone();
-            model.trim_to(usize::MAX);
-            model
-        });
-        let model = settled.as_ref().unwrap_or(&self.model);
-        let want = StreamOrderModel::capacity_for(to_size(size));
-        let has_block = model.largest_free() >= want;
-        let can_grow = self.max_size == 0 || model.reserved().saturating_add(want) <= self.max_size;
-        has_block.then_some(Policy::Observed).or(can_grow.then_some(Policy::Growth))
-    }
-}
-
 impl Oxicuda {
     /// The allocator before the first call.
     pub fn new(setup: &Setup) -> Self {
@@ -544,35 +388,6 @@ impl Allocator for Oxicuda {
     }
 }
 
-impl Pool {
-    fn digest(&self, blocks: &[Held]) -> u128 {
-        let state = self.model.state();
-        let mut words = vec![self.requested, self.maps, self.unmaps, state.next_address];
-        let block = |block: &stream_order::BlockState| [block.ptr, block.capacity as u64];
-        words.extend(state.free.iter().flat_map(block));
-        words.extend(state.live.iter().flat_map(block));
-        words.extend(
-            state.streams.iter().flat_map(|clock| [clock.stream.raw(), clock.submitted, clock.reached]),
-        );
-        for pending in &state.pending {
-            words.extend(block(&pending.block));
-            words.extend([pending.stream.raw(), pending.seq]);
-        }
-        for slot in self.slots.values() {
-            let held = blocks[*slot as usize];
-            words.extend([u64::from(held.first), u64::from(held.id.serial), held.alloc.size as u64]);
-        }
-        words.extend([
-            self.model.reserved_high() as u64,
-            self.model.used_high() as u64,
-            self.release_threshold.0,
-        ]);
-        words.extend(self.waited.iter());
-        words.extend(self.recorded.iter().map(|seq| seq.map_or(0, |seq| seq + 1)));
-        mix(&words)
-    }
-}
-
 fn is_of_a_pool(alloc: AllocId) -> bool {
     alloc != AllocId::NULL && alloc.slot & OF_A_POOL != 0
 }
@@ -582,13 +397,4 @@ fn failure(error: CudaError) -> Failure {
         CudaError::OutOfMemory => Failure::OutOfMemory,
         CudaError::InvalidValue => Failure::InvalidValue,
     }
-}
-
-/// Sizes of the model are those of the machine that it runs on.
-fn to_size(bytes: Bytes) -> usize {
-    usize::try_from(bytes.0).unwrap_or(usize::MAX)
-}
-
-fn to_bytes(size: usize) -> Bytes {
-    Bytes(size as u64)
 }

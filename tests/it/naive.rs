@@ -1,6 +1,7 @@
 //! The `cuda` model against a naive one, on random calls under random cuts.
 
 mod model;
+mod program;
 
 use crate::budget;
 use millpond::base::{Bytes, DeviceId, Draws, IndexVec, PoolId, StreamId, index_vec};

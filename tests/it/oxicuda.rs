@@ -1,15 +1,16 @@
-//! The `oxicuda` model: programs get from it what its pools, called by hand, would answer; and its table of departures from
+//! The `oxicuda` model: programs get from it what pools of the published crate, called by hand, answer; and its table of departures from
 //! CUDA says what the scenarios say.
 
 use crate::budget;
 use millpond::base::{Bytes, DeviceId, Draws, EventId, IndexVec, PoolId, StreamId, index_vec};
 use millpond::model::oxicuda::Oxicuda;
-use millpond::model::stream_order as seed;
 use millpond::model::{Allocator, Freed, Known, Request};
 use millpond::trace::{
     AllocId, Attribute, Attributes, BlockState, Call, DeviceSet, DeviceSetup, Failure, HostCosts, Model,
     Policy, PoolSetup, Remap, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
+use oxicuda_driver::CudaError;
+use oxicuda_driver::stream_ordered_model as seed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
@@ -172,7 +173,7 @@ impl Walk {
             }
             (Err(denied), Err(error)) => {
                 let expected = match error {
-                    seed::CudaError::InvalidValue => Failure::InvalidValue,
+                    CudaError::InvalidValue => Failure::InvalidValue,
                     _ => Failure::OutOfMemory,
                 };
                 assert_eq!(denied.failure, expected);

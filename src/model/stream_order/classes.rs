@@ -1,8 +1,10 @@
 //! For each capacity, the lowest index in the list of free blocks that has it.
 //!
-//! A class is a pairing heap whose nodes are the indexes themselves, so no memory is kept for what has left the list. Two
-//! facts about the list make it quick: the index at its end is the highest of its class, so it has no children and is
-//! unlinked at once; and an index that is taken from the middle is the lowest of its class, so it is the root.
+//! A class is a pairing heap whose nodes are the indexes themselves, so no memory is kept for what has left the list. Three
+//! facts about the list make it quick. The index at its end is the highest of its class, so it has no children and is
+//! unlinked at once. A new one is the highest too, so it may go below any other; it goes below the newest, which makes a
+//! chain of those that come one after the other, and a chain has nothing to merge. And an index that is taken from the
+//! middle is the lowest of its class, so it is the root.
 
 use super::table::Table;
 use crate::base::reuse_on_clone;
@@ -18,9 +20,15 @@ struct Node {
     next: usize,
     /// The one before it below the same node, or that node. A root has none.
     previous: usize,
+    /// Of a root: one of its class, the newest if that is still there.
+    newest: usize,
 }
 
-const ALONE: Node = Node { child: NONE, next: NONE, previous: NONE };
+impl Node {
+    fn alone(index: usize) -> Self {
+        Self { child: NONE, next: NONE, previous: NONE, newest: index }
+    }
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Classes {
@@ -40,52 +48,65 @@ impl Classes {
 
     /// The list has one more block, of this capacity.
     pub(super) fn push(&mut self, capacity: usize) {
-        self.nodes.push(ALONE);
-        self.join(capacity, self.nodes.len() - 1);
+        let index = self.nodes.len();
+        self.nodes.push(Node::alone(index));
+        let root = *self.roots.get_or_insert(capacity as u64, index);
+        if root != index {
+            let newest = std::mem::replace(&mut self.nodes[root].newest, index);
+            self.link(newest, index);
+        }
     }
 
     /// The list loses its last block, of this capacity.
     pub(super) fn pop(&mut self, capacity: usize) {
         let last = self.nodes.len() - 1;
-        if self.nodes[last].previous == NONE {
-            self.roots.remove(capacity as u64);
-        } else {
-            self.unlink(last);
+        match self.lowest(capacity) {
+            Some(root) if root != last => self.unlink(last, root),
+            _ => {
+                self.roots.remove(capacity as u64);
+            }
         }
         self.nodes.pop();
     }
 
-    /// The list loses the block at `index`, the lowest of those with its capacity, and its last block moves there.
-    pub(super) fn swap_remove(&mut self, index: usize, capacity: usize, capacity_of_last: usize) {
-        match self.merge(self.nodes[index].child) {
+    /// The block at `index`, the lowest of those with its capacity, is replaced by one of another capacity.
+    pub(super) fn replace(&mut self, index: usize, capacity: usize, by: usize) {
+        if by == capacity {
+            return;
+        }
+        let Node { child, newest, .. } = self.nodes[index];
+        match self.merge(child) {
             NONE => {
                 self.roots.remove(capacity as u64);
             }
-            root => self.roots.insert(capacity as u64, root),
-        }
-        let last = self.nodes.len() - 1;
-        if index != last {
-            self.nodes[index] = ALONE;
-            if self.nodes[last].previous == NONE {
-                self.roots.insert(capacity_of_last as u64, index);
-            } else {
-                self.unlink(last);
-                self.join(capacity_of_last, index);
+            root => {
+                self.nodes[root].newest = if newest == index { root } else { newest };
+                self.roots.insert(capacity as u64, root);
             }
         }
-        self.nodes.pop();
-    }
-
-    /// Adds a node that is alone to a class.
-    fn join(&mut self, capacity: usize, index: usize) {
-        let root = self.roots.get_or_insert(capacity as u64, index);
-        if *root != index {
-            *root = link(&mut self.nodes, *root, index);
+        self.nodes[index] = Node::alone(index);
+        let root = self.roots.get_or_insert(by as u64, index);
+        let lower = index.min(*root);
+        let root = std::mem::replace(root, lower);
+        if root != index {
+            self.nodes[lower].newest = self.nodes[root].newest;
+            self.link(root, index);
         }
     }
 
-    /// Takes a node without children out of those below another.
-    fn unlink(&mut self, index: usize) {
+    /// Puts the higher of two below the lower one, which is the result.
+    fn link(&mut self, one: usize, other: usize) -> usize {
+        let (lower, higher) = (one.min(other), one.max(other));
+        let first = std::mem::replace(&mut self.nodes[lower].child, higher);
+        if first != NONE {
+            self.nodes[first].previous = higher;
+        }
+        (self.nodes[higher].next, self.nodes[higher].previous) = (first, lower);
+        lower
+    }
+
+    /// Takes one without children out of the class of this root, which it is not.
+    fn unlink(&mut self, index: usize, root: usize) {
         let Node { next, previous, .. } = self.nodes[index];
         let before = &mut self.nodes[previous];
         if before.child == index {
@@ -95,6 +116,9 @@ impl Classes {
         }
         if next != NONE {
             self.nodes[next].previous = previous;
+        }
+        if self.nodes[root].newest == index {
+            self.nodes[root].newest = previous;
         }
     }
 
@@ -108,7 +132,7 @@ impl Classes {
             rest = NONE;
             if other != NONE {
                 rest = self.nodes[other].next;
-                pair = link(&mut self.nodes, one, other);
+                pair = self.link(one, other);
             }
             self.nodes[pair].next = pairs;
             pairs = pair;
@@ -116,7 +140,7 @@ impl Classes {
         let mut root = NONE;
         while pairs != NONE {
             let next = self.nodes[pairs].next;
-            root = if root == NONE { pairs } else { link(&mut self.nodes, root, pairs) };
+            root = if root == NONE { pairs } else { self.link(root, pairs) };
             pairs = next;
         }
         if root != NONE {
@@ -124,15 +148,4 @@ impl Classes {
         }
         root
     }
-}
-
-/// Puts the higher of two roots below the lower one, which is the result.
-fn link(nodes: &mut [Node], one: usize, other: usize) -> usize {
-    let (lower, higher) = (one.min(other), one.max(other));
-    let first = std::mem::replace(&mut nodes[lower].child, higher);
-    if first != NONE {
-        nodes[first].previous = higher;
-    }
-    (nodes[higher].next, nodes[higher].previous) = (first, lower);
-    lower
 }

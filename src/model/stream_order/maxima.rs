@@ -23,7 +23,7 @@ impl Maxima {
     /// The lowest index whose entry is above `bound`.
     pub(super) fn first_above(&self, bound: usize) -> Option<usize> {
         let above = |entries: &[usize]| entries.iter().position(|entry| *entry > bound);
-        let top = self.levels.iter().take_while(|level| level.len() > WIDTH).count();
+        let top = self.top();
         let mut at = above(&self.levels[top])?;
         for level in self.levels[..top].iter().rev() {
             at = at * WIDTH + above(group(level, at))?;
@@ -33,8 +33,7 @@ impl Maxima {
 
     /// The largest entry, or 0.
     pub(super) fn max(&self) -> usize {
-        let top = self.levels.iter().take_while(|level| level.len() > WIDTH).count();
-        max(&self.levels[top])
+        max(&self.levels[self.top()])
     }
 
     pub(super) fn push(&mut self, entry: usize) {
@@ -48,13 +47,18 @@ impl Maxima {
         Some(entry)
     }
 
-    /// Takes an entry out; the last one moves to its place.
-    pub(super) fn swap_remove(&mut self, index: usize) -> Option<usize> {
-        let last = self.pop()?;
-        let Some(entry) = self.levels[0].get_mut(index) else { return Some(last) };
-        let taken = std::mem::replace(entry, last);
-        self.refresh(index);
-        Some(taken)
+    /// Puts another entry in the place of one, which is the result.
+    pub(super) fn replace(&mut self, index: usize, entry: usize) -> usize {
+        let old = std::mem::replace(&mut self.levels[0][index], entry);
+        if old != entry {
+            self.refresh(index);
+        }
+        old
+    }
+
+    /// The highest level that there is.
+    fn top(&self) -> usize {
+        self.levels.iter().take_while(|level| level.len() > WIDTH).count()
     }
 
     /// Brings the levels above up to date after a change at `index`, as far up as anything changes.

@@ -19,6 +19,14 @@ pub(super) struct Stream {
     last: usize,
 }
 
+impl Stream {
+    fn submit(&mut self) -> u64 {
+        let seq = self.submitted;
+        self.submitted = seq.saturating_add(1);
+        seq
+    }
+}
+
 /// A free that is not complete.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
@@ -87,35 +95,26 @@ impl Streams {
 
     /// Submits an operation: its sequence number.
     pub(super) fn submit(&mut self, id: StreamOrderId) -> u64 {
-        let stream = self.stream(id);
-        let seq = stream.submitted;
-        stream.submitted = seq.saturating_add(1);
-        seq
+        self.stream(id).submit()
     }
 
     /// Submits a free.
     pub(super) fn free(&mut self, id: StreamOrderId, block: Block) {
-        let seq = self.submit(id);
-        let free = Pending { block, seq, next: NONE };
-        let place = match self.frees.get_mut(self.vacant) {
-            Some(vacant) => {
-                let place = self.vacant;
-                self.vacant = vacant.next;
-                *vacant = free;
-                place
-            }
-            None => {
-                self.frees.push(free);
-                self.frees.len() - 1
-            }
-        };
+        let place = self.frees.get(self.vacant).map(|free| (self.vacant, free.next));
+        let (place, vacant) = place.unwrap_or((self.frees.len(), NONE));
         let stream = self.stream(id);
-        let last = std::mem::replace(&mut stream.last, place);
+        let free = Pending { block, seq: stream.submit(), next: NONE };
+        let before = std::mem::replace(&mut stream.last, place);
         if stream.first == NONE {
             stream.first = place;
         } else {
-            self.frees[last].next = place;
+            self.frees[before].next = place;
         }
+        match self.frees.get_mut(place) {
+            Some(vacant) => *vacant = free,
+            None => self.frees.push(free),
+        }
+        self.vacant = vacant;
         self.pending += 1;
         self.pending_bytes = self.pending_bytes.wrapping_add(block.capacity);
     }

@@ -1,6 +1,7 @@
 //! Traces recorded with oxicuda-driver 0.5.5, repeated line by line.
 
-use super::{figures, model};
+use super::calls::Model;
+use super::model;
 use millpond::model::stream_order::{StreamOrderId, StreamOrderModel};
 
 const TRACES: [&str; 4] = [
@@ -46,7 +47,7 @@ fn recorded_traces_repeat() {
         for line in lines.filter(|line| !line.starts_with('#')) {
             let (call, _) = line.split_once(" => ").expect("a call and its answer");
             let answer = answer(&mut model, &call.split(' ').collect::<Vec<_>>());
-            let after = figures(&model).map(|figure| figure.to_string()).join(" ");
+            let after = model.figures().map(|figure| figure.to_string()).join(" ");
             assert_eq!(format!("{call} => {answer} | {after}"), line, "in trace {nth}");
             calls += 1;
         }
