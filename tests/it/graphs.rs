@@ -346,37 +346,42 @@ impl Walk {
             self.saw("memory shared");
         }
         idle.sort_unstable();
-        self.unmap(key);
-        for node in graph.nodes.iter().filter(|node| node.is_live) {
-            self.physical.values_mut().for_each(|granule| {
-                granule.live.remove(&node.alloc);
-            });
+        let map = kept.into_iter().chain(missing.into_iter().zip(idle)).collect();
+        self.mapped(key, map, end);
+        if !upload {
+            self.lives(key);
+            for (of, nth) in foreign.into_iter().flatten() {
+                self.freed(of, nth, Some(end));
+            }
         }
-        let map: BTreeMap<u64, u64> = kept.into_iter().chain(missing.into_iter().zip(idle)).collect();
+        Ok(())
+    }
+
+    /// The graph has this mapped now, in which nothing of its own lives any more, until this operation.
+    fn mapped(&mut self, key: u32, map: BTreeMap<u64, u64>, end: Ticket) {
+        self.unmap(key);
+        let graph = self.graphs.get_mut(&key).unwrap();
+        for granule in self.physical.values_mut() {
+            granule.live.retain(|alloc| graph.nodes.iter().all(|node| node.alloc != *alloc));
+        }
         for at in map.values() {
             let granule = self.physical.get_mut(at).unwrap();
             granule.graphs.insert(key);
             granule.users.push(end);
         }
-        let graph = self.graphs.get_mut(&key).unwrap();
         (graph.map, graph.last, graph.is_mapped) = (map, Some(end), true);
         self.high();
-        if upload {
-            return Ok(());
-        }
-        for nth in 0..self.graphs[&key].nodes.len() {
-            let graph = self.graphs.get_mut(&key).unwrap();
-            let node = &mut graph.nodes[nth];
+    }
+
+    /// What the graph does not free itself lives from now on.
+    fn lives(&mut self, key: u32) {
+        let graph = self.graphs.get_mut(&key).unwrap();
+        for node in &mut graph.nodes {
             node.is_live = !node.is_freed_inside;
-            let node = node.clone();
-            for page in NaiveGraph::granules_of(&node).filter(|_| node.is_live) {
-                self.physical.get_mut(&self.graphs[&key].map[&page]).unwrap().live.insert(node.alloc);
+            for page in NaiveGraph::granules_of(node).filter(|_| node.is_live) {
+                self.physical.get_mut(&graph.map[&page]).unwrap().live.insert(node.alloc);
             }
         }
-        for (of, nth) in foreign.into_iter().flatten() {
-            self.freed(of, nth, Some(end));
-        }
-        Ok(())
     }
 
     fn unmap(&mut self, key: u32) {
@@ -477,11 +482,12 @@ impl Walk {
             let figure = GraphFigure::ALL[self.draws.below(4) as usize];
             let value = self.draws.below(2);
             let [used, reserved] = self.counted();
-            let expected = match figure {
-                GraphFigure::UsedHigh if value == 0 => Ok(self.high[0] = used),
-                GraphFigure::ReservedHigh if value == 0 => Ok(self.high[1] = reserved),
-                _ => Err(Failure::InvalidValue),
+            let mark = match figure {
+                GraphFigure::UsedHigh if value == 0 => Some((0, used)),
+                GraphFigure::ReservedHigh if value == 0 => Some((1, reserved)),
+                _ => None,
             };
+            let expected = mark.map(|(at, now)| self.high[at] = now).ok_or(Failure::InvalidValue);
             assert_eq!(self.cuda.set_graphs(device(), figure, value), expected);
             return;
         }
