@@ -140,7 +140,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Some((failure, pool.map(|pool| (pool, device))))
         };
         match call {
-            Call::Graph(GraphCall::Node { node, .. }) => self.out_of_reach(node),
             Call::Launch { stream, uses, .. } | Call::Collective { stream, uses, .. } => {
                 look(*stream, uses, Failure::IllegalAddress)
             }
@@ -151,6 +150,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Call::Alloc { pool: Some(pool), .. } if !self.grants.is_sound(*pool) => {
                 Some((Failure::InvalidDevice, None))
             }
+            Call::Graph(GraphCall::Node { node, .. }) => self.out_of_reach(node),
             _ => None,
         }
     }

@@ -138,7 +138,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.complete(stream);
         }
         self.progress.wait_until(now);
-        let with_pool = self.with_pool(call);
+        let with_pool = self.with_pool(call).or_else(|| self.node_with_pool(call));
         let call = with_pool.as_ref().unwrap_or(call);
         if blocked.is_none() && !matches!(call, Call::Peek(_)) {
             self.emit(caller, None, Kind::Call(call));

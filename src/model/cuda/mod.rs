@@ -187,12 +187,14 @@ impl Cuda {
         }
     }
 
-    /// Whose memory a live allocation is, which it is no more.
+    /// Whose memory a live allocation is, which it is no more. That of a graph may live again.
     fn remove(&mut self, alloc: AllocId) -> Result<Owner, Failure> {
         let is_live = |live: &&mut Live| live.serial == alloc.serial && alloc.serial != 0;
         let live = self.live.get_mut(alloc.slot as usize).filter(is_live).ok_or(Failure::InvalidValue)?;
-        live.serial = 0;
-        self.vacant.push(alloc.slot);
+        if !matches!(live.owner, Owner::Graph(..)) {
+            live.serial = 0;
+            self.vacant.push(alloc.slot);
+        }
         Ok(live.owner)
     }
 
@@ -256,15 +258,14 @@ impl Allocator for Cuda {
         if alloc == AllocId::NULL {
             return Ok(Freed::Nothing);
         }
-        if let Some(node) = self.node_of(alloc) {
-            return self.free_of_graph(node, Some(at)).map(Freed::Graphs);
-        }
         let (pool, tile) = match self.remove(alloc)? {
             Owner::Pool(pool, tile, _) => (pool, tile),
-            Owner::Graph(..) => unreachable!("an allocation of a graph is freed above"),
             Owner::Outside(plain) => {
                 self.leave(plain, alloc, Some(at));
                 return Ok(Freed::Outside(plain.device));
+            }
+            Owner::Graph(key, node) => {
+                return self.free_of_graph((key, node as usize), Some(at)).map(Freed::Graphs);
             }
         };
         self.pools[pool].free(tile, alloc, at);
@@ -276,11 +277,7 @@ impl Allocator for Cuda {
         if alloc == AllocId::NULL {
             return Ok(Freed::Nothing);
         }
-        if let Some(node) = self.node_of(alloc) {
-            return self.free_of_graph(node, None).map(Freed::Graphs);
-        }
         match self.remove(alloc)? {
-            Owner::Graph(..) => unreachable!("an allocation of a graph is freed above"),
             Owner::Pool(pool, tile, _) => {
                 self.pools[pool].free_at_once(tile, alloc);
                 self.check(pool);
@@ -290,6 +287,7 @@ impl Allocator for Cuda {
                 self.leave(plain, alloc, None);
                 Ok(Freed::Outside(plain.device))
             }
+            Owner::Graph(key, node) => self.free_of_graph((key, node as usize), None).map(Freed::Graphs),
         }
     }
 
@@ -393,9 +391,9 @@ impl Allocator for Cuda {
         let live = self.live.get(alloc.slot as usize).filter(|live| live.serial == alloc.serial);
         match live.map(|live| live.owner) {
             None => Readiness::Freed,
-            Some(Owner::Graph(key, node)) => self.graphs.readiness(key, node as usize, known.ordered),
             Some(Owner::Pool(_, _, at)) if !at.within(known.ordered) => Readiness::NotOrdered,
             Some(Owner::Pool(..) | Owner::Outside(_)) => Readiness::Ready,
+            Some(Owner::Graph(key, node)) => self.graphs.readiness(key, node as usize, known.ordered),
         }
     }
 
