@@ -9,6 +9,7 @@ mod capabilities;
 mod choice;
 mod collectives;
 mod deadlock;
+mod graphs;
 mod machine;
 mod meetings;
 mod resources;

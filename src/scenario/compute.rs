@@ -153,6 +153,7 @@ impl Checker<'_> {
         }
         let reading = match self.device_figure(path) {
             Some(reading) => reading?,
+            None if let Some(reading) = self.graph_reading(path) => reading?,
             None => self.pool_and_figure(path).map(|(pool, figure)| Reading::Pool(pool, figure))?,
         };
         let stmt = self.reading(path.span, reads)?;

@@ -1,7 +1,7 @@
 //! The memory of a device: what its pools hold, what was allocated outside of them, what is free; and what can be read of
 //! a pool or a device.
 
-use super::Figure;
+use super::{Figure, GraphFigure};
 use crate::base::{Bytes, DeviceId, PoolId};
 
 /// Where the memory of a device is.
@@ -78,6 +78,8 @@ pub enum Reading {
     Pool(PoolId, Figure),
     /// A figure of a device (`cudaMemGetInfo`).
     Device(DeviceId, DeviceFigure),
+    /// A figure of the memory of graphs on a device (`cudaDeviceGetGraphMemAttribute`).
+    Graphs(DeviceId, GraphFigure),
     /// The flag of what a device may do with the memory of a pool (`cudaMemPoolGetAccess`).
     Access(PoolId, DeviceId),
     /// The same for the memory of another device, were it given (`cudaDeviceCanAccessPeer`): the first one reaches the
@@ -91,6 +93,7 @@ impl Reading {
         match self {
             Reading::Pool(_, figure) => figure.name(),
             Reading::Device(_, figure) => figure.name(),
+            Reading::Graphs(_, figure) => figure.name(),
             Reading::Access(..) | Reading::Peer(..) => "reach",
         }
     }
@@ -100,6 +103,7 @@ impl Reading {
         match self {
             Reading::Pool(_, figure) => figure.is_count(),
             Reading::Device(_, figure) => figure.is_count(),
+            Reading::Graphs(..) => false,
             Reading::Access(..) | Reading::Peer(..) => true,
         }
     }
@@ -109,7 +113,7 @@ impl Reading {
         match self {
             Reading::Pool(_, figure) => figure.is_switch(),
             Reading::Device(_, figure) => figure.is_switch(),
-            Reading::Access(..) | Reading::Peer(..) => false,
+            Reading::Graphs(..) | Reading::Access(..) | Reading::Peer(..) => false,
         }
     }
 }

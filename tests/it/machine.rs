@@ -75,6 +75,8 @@ fn setup() -> Setup {
         interprocess: Vec::new(),
         barriers: index_vec![],
         collectives: index_vec![],
+        graphs: index_vec![],
+        execs: 0,
         rules: Rules::default(),
         host: HostCosts { submit: Nanos(300), call: Nanos(50), queue_depth: None },
     }

@@ -78,6 +78,8 @@ impl Walk {
             interprocess: Vec::new(),
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
+            graphs: IndexVec::new(),
+            execs: 0,
             rules: rules(remap),
             host: HostCosts::default(),
         };

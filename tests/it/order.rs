@@ -107,6 +107,8 @@ fn setup(draws: &mut Draws) -> Setup {
         interprocess: Vec::new(),
         barriers: IndexVec::new(),
         collectives: IndexVec::new(),
+        graphs: IndexVec::new(),
+        execs: 0,
         rules: Rules::default(),
         host: HostCosts::default(),
     }

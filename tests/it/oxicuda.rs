@@ -69,6 +69,8 @@ impl Walk {
             interprocess: Vec::new(),
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
+            graphs: IndexVec::new(),
+            execs: 0,
             rules: Rules::default(),
             host: HostCosts::default(),
         };

@@ -219,6 +219,13 @@ They are the device's again when it has.",
         "scenarios/limits/plain_memory_leaves_when_its_free_completes.scn",
     ),
     outside(
+        "graph_pool",
+        "The memory of graphs on a device; `gpu0.graph_pool.used` is what graphs that can be launched have mapped, or what lives.
+Its other figures are `reserved`, `used_high` and `reserved_high`. Graphs that cannot run at the same time share memory.
+Only `trim gpu0.graph_pool` gives it back.",
+        "scenarios/graphs/one_stream.scn",
+    ),
+    outside(
         "malloc",
         "Memory of a device outside of pools, cudaMalloc.
 It is taken from the device at the call and goes back with `free x` at once, or with `S: free x` when that completes.",
@@ -272,8 +279,9 @@ that is wrong says so. `grant p to gpu1` gives access.",
     ),
     failure(
         "not_supported",
-        "The device or its driver cannot do this, cudaErrorNotSupported; such as pools on a device that has none.
-`expect gpu0.memory_pools == on` asks before.",
+        "The device, its driver or the allocator cannot do this, cudaErrorNotSupported; such as pools on a device without.
+`expect gpu0.memory_pools == on` asks before. A graph that allocates or frees has one executable graph at a time, so
+that a second `instantiate` fails. The model oxicuda has no memory of graphs.",
         "scenarios/guide/queries.scn",
     ),
     failure(

@@ -25,12 +25,7 @@ pub(super) const SAMPLES: &[Case] = &[
     Case("G8", "a pool exported and imported", "4.3.3.4.1, 4.3.3.4.2", NotYet("several processes")),
     Case("G9", "a pointer exported and imported", "4.3.3.4.3", NotYet("several processes")),
     Case("G10", "freed on both sides", "4.3.3.4.3", NotYet("several processes")),
-    Case(
-        "G11",
-        "what a device and a driver support",
-        "querying for support",
-        NotYet("devices without pools"),
-    ),
+    Case("G11", "what a device and a driver support", "querying for support", Scenario),
     Case("G12", "a release threshold, set twice", "4.3.4.2", Scenario),
     Case("G13", "a phase that needs much memory, then a trim", "4.3.4.2", Scenario),
     Case("G14", "usage statistics, read and reset", "4.3.4.3", Scenario),
