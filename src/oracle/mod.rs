@@ -5,9 +5,11 @@
 mod accounting;
 mod devices;
 mod expectations;
+mod importers;
 
 pub use accounting::{Accounting, Violation};
 pub use expectations::{
     Broken, Expectations, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict,
     mismatch,
 };
+pub use importers::EarlyFree;

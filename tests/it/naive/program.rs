@@ -13,9 +13,8 @@ use millpond::engine::{Chooser, Machine, Timeline};
 use millpond::model::Allocator;
 use millpond::model::cuda::Cuda;
 use millpond::trace::{
-    AllocId, Attribute, Attributes, Call, Decision, DeviceSetup, Failure, HostCosts, Law, Model,
-    Nothing, Policy, PoolSetup, Remap, Reply, Reuse, Rules, Setup, StreamKind, StreamSetup, Takes, Target,
-    Ticket,
+    AllocId, Attribute, Attributes, Call, Decision, DeviceSetup, Failure, HostCosts, Law, Model, Nothing,
+    Policy, PoolSetup, Remap, Reply, Reuse, Rules, Setup, StreamKind, StreamSetup, Takes, Target, Ticket,
 };
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
