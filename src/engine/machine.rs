@@ -179,7 +179,16 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if let Err(failure) = result {
             self.emit(caller, None, Kind::Failed(failure));
         }
-        let pays = match call {
+        self.threads.hosts[host].now = now.after(self.cost(call));
+        if matches!(call, Call::Exit) {
+            self.threads.end(host);
+        }
+        Poll::Ready(result)
+    }
+
+    /// How long a call that does not block takes the host.
+    fn cost(&self, call: &Call) -> Nanos {
+        match call {
             Call::Sleep(duration) => *duration,
             Call::Touch(_) | Call::Signal(_) | Call::Spawn(_) | Call::Exit => Nanos::ZERO,
             _ if call.only_looks() => Nanos::ZERO,
@@ -192,12 +201,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             | Call::Wait { .. } => self.costs.submit,
             Call::Graph(call) if call.submits() => self.costs.submit,
             _ => self.costs.call,
-        };
-        self.threads.hosts[host].now = now.after(pays);
-        if matches!(call, Call::Exit) {
-            self.threads.end(host);
         }
-        Poll::Ready(result)
     }
 
     /// Every call that does not block.

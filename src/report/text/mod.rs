@@ -243,6 +243,10 @@ fn what_fails(verdict: &Verdict, compared: &Compared) -> Vec<String> {
         0 => {}
         count => parts.push(counted(count, "unexpected error")),
     }
+    match verdict.early_frees.len() {
+        0 => {}
+        count => parts.push(counted(count, "finding")),
+    }
     parts.extend(verdict.deadlock.is_some().then(|| "a deadlock".to_owned()));
     parts.extend(verdict.broken.is_some().then(|| "stopped early".to_owned()));
     parts
