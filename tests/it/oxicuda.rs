@@ -318,10 +318,10 @@ impl Walk {
             let told = [state.reserved, state.reserved_high, state.used, state.used_high];
             let figures = [pool.reserved(), pool.reserved_high(), pool.used(), pool.used_high()];
             assert_eq!(told.map(|bytes| bytes.0 as usize), figures);
+            assert_eq!(state.ledger.total(), pool.reserved() as u64);
             if self.is_wide {
                 continue;
             }
-            assert_eq!(state.ledger.total(), pool.reserved() as u64);
             let picture = self.oxicuda.picture(PoolId::new(index));
             let (mut counts, mut bytes) = ([0; 3], [0; 3]);
             for block in &picture.blocks {

@@ -122,14 +122,17 @@ impl Pool {
         }
     }
 
+    /// Where sums have stopped at the largest number, each kind has what those before it leave of the reserved bytes.
     pub(super) fn ledger(&self) -> Ledger {
-        let [reserved, used] = [self.model.reserved() as u64, self.model.used() as u64];
-        let pending = self.pending_bytes.min(reserved.saturating_sub(used));
+        let reserved = self.model.reserved() as u64;
+        let used = (self.model.used() as u64).min(reserved);
+        let live = self.requested.min(used);
+        let pending = self.pending_bytes.min(reserved - used);
         Ledger {
-            live: Bytes(self.requested),
-            padding: Bytes(used.saturating_sub(self.requested)),
+            live: Bytes(live),
+            padding: Bytes(used - live),
             pending: Bytes(pending),
-            cached: Bytes(reserved.saturating_sub(used) - pending),
+            cached: Bytes(reserved - used - pending),
             unused: Bytes::ZERO,
         }
     }
