@@ -39,6 +39,10 @@ define_index_type! {
     pub struct HostId = u32;
 }
 define_index_type! {
+    /// A process. The first one begins the program.
+    pub struct ProcessId = u32;
+}
+define_index_type! {
     /// A source statement. Keys spans, random draws and the folding of loops.
     pub struct StmtId = u32;
 }

@@ -16,7 +16,7 @@ pub use diagnostic::{Code, Diagnostic, Edit, Label, MISTAKES_MAX, Severity};
 pub use digest::mix;
 pub use ids::{
     BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExpectId, HostBufferId, HostId, KernelId, PoolId,
-    SignalId, SnapshotId, StmtId, StreamId,
+    ProcessId, SignalId, SnapshotId, StmtId, StreamId,
 };
 pub use index_vec::{Idx, IndexVec, index_vec};
 pub use nearest::nearest;

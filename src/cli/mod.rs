@@ -29,6 +29,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 pub use annotations::for_this_machine as annotations;
+pub use explain::{Rule, Standing, rules};
 pub use outside::{Complaint, Status};
 pub use scenario::{Accepted, Outcome, Scenario, Settings, find};
 pub use snapshots::Place;

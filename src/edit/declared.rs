@@ -94,6 +94,8 @@ impl<'f> Declared<'f> {
                 Statement::Let(value) => {
                     self.values.entry(&value.name.text).or_insert(value);
                 }
+                // Its names are its own.
+                Statement::Process(_) => {}
                 statement => {
                     if let Some(body) = statement.body() {
                         self.read(&body.items);

@@ -14,8 +14,8 @@ use crate::trace::{Call, DeviceSet, Failure, Kind, Memory, Reach, Reply, Setup, 
 /// Who may touch the memory of a pool.
 #[derive(Clone, Copy, Debug)]
 struct Granted {
-    /// The device that the memory is on, which always may.
-    home: DeviceId,
+    /// The device that the memory is on, which always may. `None`: it is on the host.
+    home: Option<DeviceId>,
     readers: DeviceSet,
     writers: DeviceSet,
 }
@@ -25,21 +25,24 @@ struct Granted {
 pub(super) struct Grants {
     pools: IndexVec<PoolId, Granted>,
     peers: IndexVec<DeviceId, DeviceSet>,
+    /// Each device as the first process knows it.
+    physical: IndexVec<DeviceId, DeviceId>,
     late_check: bool,
 }
 
-reuse_on_clone!(Grants { pools, peers, late_check });
+reuse_on_clone!(Grants { pools, peers, physical, late_check });
 
 impl Grants {
     pub(super) fn new(setup: &Setup) -> Self {
-        let granted = |home| {
+        let granted = |home: Option<DeviceId>| {
             let mut own = DeviceSet::NONE;
-            own.set(home, true);
+            home.into_iter().for_each(|home| own.set(home, true));
             Granted { home, readers: own, writers: own }
         };
         Self {
-            pools: setup.pools.iter().map(|pool| granted(pool.device)).collect(),
+            pools: setup.pools.iter().map(|pool| granted(pool.location.device())).collect(),
             peers: setup.devices.iter().map(|device| device.peers).collect(),
+            physical: setup.devices.indices().map(|device| setup.physical(device)).collect(),
             late_check: setup.rules.late_access_check,
         }
     }
@@ -47,11 +50,12 @@ impl Grants {
     /// Gives or takes access; `is_empty`: the pool holds no memory.
     fn grant(&mut self, pool: PoolId, device: DeviceId, reach: Reach, is_empty: bool) -> Result<(), Failure> {
         let granted = &mut self.pools[pool];
-        if granted.home == device {
+        if granted.home == Some(device) {
             return if reach == Reach::ReadWrite { Ok(()) } else { Err(Failure::InvalidDevice) };
         }
-        let is_peer = self.peers[granted.home].contains(device);
-        if reach != Reach::None && !is_peer && !(self.late_check && is_empty) {
+        // Every device can reach memory of the host.
+        let is_able = granted.home.is_none_or(|home| self.peers[home].contains(device));
+        if reach != Reach::None && !is_able && !(self.late_check && is_empty) {
             return Err(Failure::InvalidDevice);
         }
         granted.readers.set(device, reach != Reach::None);
@@ -78,9 +82,11 @@ impl Grants {
     /// Whether a pool is accessible to devices alone that can reach it.
     fn is_sound(&self, pool: PoolId) -> bool {
         let Granted { home, readers, .. } = self.pools[pool];
-        let mut able = self.peers[home];
-        able.set(home, true);
-        readers.without(able).is_empty()
+        home.is_none_or(|home| {
+            let mut able = self.peers[home];
+            able.set(home, true);
+            readers.without(able).is_empty()
+        })
     }
 }
 
@@ -94,6 +100,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// Fails a call that names what does not exist, or touches what it may not.
     pub(super) fn check(&mut self, caller: Caller, call: &Call) -> Result<(), Failure> {
         self.resources.check(call)?;
+        self.shares.check(call)?;
         let Some((failure, out_of_reach)) = self.out_of_reach(call) else { return Ok(()) };
         if let Some((pool, device)) = out_of_reach {
             let reach = self.grants.reach(pool, device);
@@ -139,10 +146,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     fn is_between_devices(&self, to: &Use, from: &Use) -> bool {
         let home = |used: &Use| match used.memory {
             Memory::Device(alloc) => match self.model.origin(alloc)? {
-                Origin::Pool(pool) => Some(self.grants.pools[pool].home),
+                Origin::Pool(pool) => self.grants.pools[pool].home.map(|home| self.grants.physical[home]),
                 Origin::Outside(device) => Some(device),
             },
-            Memory::Managed(_) | Memory::Pinned(_) | Memory::Pageable(_) => None,
+            Memory::Managed(_) | Memory::HostPool(_) | Memory::Pinned(_) | Memory::Pageable(_) => None,
         };
         home(to).zip(home(from)).is_some_and(|(to, from)| to != from)
     }

@@ -7,6 +7,7 @@ mod transfer;
 use super::access::Grants;
 use super::collectives::Collectives;
 use super::resources::Resources;
+use super::shares::Shares;
 use super::threads::{Awaited, Blocked, Host, Threads};
 use super::{Chooser, Progress};
 use crate::base::{
@@ -37,6 +38,7 @@ pub struct Machine<A, P, C, S> {
     pub(super) collectives: Collectives,
     pub(super) resources: Resources,
     pub(super) grants: Grants,
+    pub(super) shares: Shares,
     scratch: Scratch,
 }
 
@@ -54,7 +56,7 @@ struct Scratch {
 reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, threads,
-    collectives, resources, grants, scratch,
+    collectives, resources, grants, shares, scratch,
 });
 
 /// Whose call it is, and of which statement.
@@ -81,6 +83,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             collectives: Collectives::new(setup),
             resources: Resources::new(setup),
             grants: Grants::new(setup),
+            shares: Shares::new(setup),
             scratch: Scratch::default(),
         }
     }
@@ -145,6 +148,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         // What a blocked call waits for was settled when it was made.
         let refused = if blocked.is_none() { self.check(caller, call).err() } else { None };
+        let with_events = self.shares.with_events(call);
+        let call = with_events.as_ref().unwrap_or(call);
         match call {
             _ if refused.is_some() => {}
             Call::Sync(target) => return self.synchronise(caller, *target),
@@ -157,6 +162,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 return self.transfer(caller, *stream, takes, Returns::of_memset(*blocking, at.memory));
             }
             Call::Await(signal) => return self.meet(caller, Awaited::Signal(*signal)),
+            Call::Import { under, into } => return self.import(caller, *under, *into),
             Call::Join(other) => return self.meet(caller, Awaited::End(*other)),
             Call::Barrier(barrier) => {
                 if blocked.is_none() {
@@ -220,6 +226,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Ok(Reply::Done)
             }
             Call::SetPool { device, pool } => self.resources.set_pool(*device, *pool),
+            Call::Export { what, under } => self.export(caller, *what, *under),
             Call::Grant { pool, device, reach } => self.grant(*pool, *device, *reach),
             Call::Create { resource, reusing } => self.resources.create(*resource, *reusing),
             Call::Destroy(resource) => self.destroy(caller, *resource),
@@ -229,14 +236,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Ok(Reply::Value(value))
             }
             Call::Peek(reading) => Ok(Reply::Value(self.read(caller, *reading))),
-            Call::Signal(signal) => {
-                self.signal(caller.host, *signal);
-                Ok(Reply::Done)
-            }
-            Call::Spawn(host) => {
-                self.spawn(caller.host, *host);
-                Ok(Reply::Done)
-            }
+            Call::Signal(signal) => Ok(self.signal(caller.host, *signal)),
+            Call::Spawn(host) => Ok(self.spawn(caller.host, *host)),
             Call::Expect { expect, operands } => {
                 self.emit(caller, None, Kind::Expect { expect: *expect, operands });
                 Ok(Reply::Done)
@@ -251,6 +252,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Call::Sync(_)
             | Call::Poll(_)
             | Call::Await(_)
+            | Call::Import { .. }
             | Call::Join(_)
             | Call::Barrier(_)
             | Call::Copy { .. }
@@ -388,9 +390,13 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             return false;
         }
         self.threads.go_on(host, since);
+        self.pays_for_a_call(host);
+        true
+    }
+
+    pub(super) fn pays_for_a_call(&mut self, host: HostId) {
         let host = &mut self.threads.hosts[host];
         host.now = host.now.after(self.costs.call);
-        true
     }
 
     /// Brings up to date what the host may see complete.

@@ -31,17 +31,19 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         self.submit(caller, stream, Runs::Together(collective, round), Effect::None);
     }
 
-    pub(super) fn spawn(&mut self, by: HostId, host: HostId) {
+    pub(super) fn spawn(&mut self, by: HostId, host: HostId) -> Reply {
         self.threads.spawn(by, host);
         self.order.follow(by, host);
+        Reply::Done
     }
 
-    pub(super) fn signal(&mut self, host: HostId, signal: SignalId) {
+    pub(super) fn signal(&mut self, host: HostId, signal: SignalId) -> Reply {
         let Machine { threads, order, progress, .. } = self;
         let now = threads.hosts[host].now;
         for ticket in threads.give(signal, now, order.seen(host)) {
             progress.started(ticket, Nanos::ZERO);
         }
+        Reply::Done
     }
 
     /// A thread comes to a barrier. The last one takes the others along: each has seen what any of them has.

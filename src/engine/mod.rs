@@ -11,6 +11,7 @@ mod machine;
 mod meetings;
 mod resources;
 mod run;
+mod shares;
 mod threads;
 mod timeline;
 

@@ -11,7 +11,10 @@ use super::{Chooser, Machine, Progress};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, reuse_on_clone};
 use crate::model::Allocator;
 use crate::order::Operation;
-use crate::trace::{Call, Detail, Event, Failure, Kind, Reading, Reply, Resource, Setup, Sink, Target};
+use crate::trace::{
+    Call, Detail, Event, Exported, Failure, Imported, Kind, Location, PoolSetup, Reading, Reply, Resource,
+    Setup, Sink, Target,
+};
 
 /// Whether a thing can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +24,8 @@ enum Existence {
     Yes,
     /// It was destroyed.
     NoLonger,
+    /// Nothing can create it: what is said about it contradicts itself.
+    Never,
 }
 
 /// The pools of a device that have a part to play.
@@ -36,8 +41,8 @@ pub(super) struct Resources {
     streams: Vec<Existence>,
     events: Vec<Existence>,
     pools: Vec<Existence>,
-    /// The device of each pool.
-    homes: IndexVec<PoolId, DeviceId>,
+    /// The device of each pool that is on one.
+    homes: IndexVec<PoolId, Option<DeviceId>>,
     devices: IndexVec<DeviceId, Pools>,
     /// Whether anything does not exist, so that calls have to be looked at.
     is_any_missing: bool,
@@ -51,7 +56,10 @@ reuse_on_clone!(Resources { streams, events, pools, homes, devices, is_any_missi
 
 impl Resources {
     pub(super) fn new(setup: &Setup) -> Self {
-        let first_of = |device| setup.pools.iter_enumerated().find(|(_, pool)| pool.device == device);
+        let first_of = |device| {
+            let is_there = |pool: &PoolSetup| pool.location == Location::Device(device) && !pool.imported;
+            setup.pools.iter_enumerated().find(|(_, pool)| is_there(pool))
+        };
         let pools = |device| {
             let default = first_of(device).map(|(pool, _)| pool);
             Pools { default, current: default }
@@ -60,7 +68,7 @@ impl Resources {
             streams: vec![Existence::Yes; setup.streams.len()],
             events: vec![Existence::Yes; setup.events],
             pools: vec![Existence::Yes; setup.pools.len()],
-            homes: setup.pools.iter().map(|pool| pool.device).collect(),
+            homes: setup.pools.iter().map(|pool| pool.location.device()).collect(),
             devices: setup.devices.indices().map(pools).collect(),
             is_any_missing: !setup.created.is_empty(),
             ending: Vec::new(),
@@ -68,6 +76,11 @@ impl Resources {
         };
         for resource in &setup.created {
             *resources.existence(*resource) = Existence::Not;
+        }
+        for (pool, setup) in setup.pools.iter_enumerated() {
+            if setup.contradiction().is_some() {
+                resources.pools[pool.index()] = Existence::Never;
+            }
         }
         resources
     }
@@ -120,6 +133,11 @@ impl Resources {
             | Call::Grant { pool, .. }
             | Call::SetPool { pool, .. } => self.exists(Resource::Pool(*pool)),
             Call::Destroy(resource) => self.exists(*resource),
+            Call::Export { what: Exported::Pool(pool), .. }
+            | Call::Import { into: Imported::Memory(pool), .. } => self.exists(Resource::Pool(*pool)),
+            Call::Export { what: Exported::Event(event), .. } => self.exists(Resource::Event(*event)),
+            Call::Export { what: Exported::Memory(_), .. }
+            | Call::Import { into: Imported::Pool(_) | Imported::Event(_), .. } => Ok(()),
             // An expectation may look at what a destroyed pool still holds.
             Call::Read(Reading::Device(..) | Reading::Peer(..)) | Call::Peek(_) | Call::Create { .. } => {
                 Ok(())
@@ -156,7 +174,7 @@ impl Resources {
 
     /// Only a pool of the device itself can become its current one (`cuDeviceSetMemPool`).
     pub(super) fn set_pool(&mut self, device: DeviceId, pool: PoolId) -> Result<Reply, Failure> {
-        if self.homes[pool] != device {
+        if self.homes[pool] != Some(device) {
             return Err(Failure::InvalidValue);
         }
         self.devices[device].current = Some(pool);
@@ -168,18 +186,23 @@ impl Resources {
         if reusing.is_some_and(|old| *self.existence(old) != Existence::NoLonger) {
             return Err(Failure::InvalidValue);
         }
-        *self.existence(resource) = Existence::Yes;
+        let existence = self.existence(resource);
+        if *existence == Existence::Never {
+            return Err(Failure::InvalidValue);
+        }
+        *existence = Existence::Yes;
         Ok(Reply::Done)
     }
 
     fn destroy(&mut self, resource: Resource) -> Result<(), Failure> {
         if let Resource::Pool(pool) = resource {
-            let device = &mut self.devices[self.homes[pool]];
-            if device.default == Some(pool) {
-                return Err(Failure::InvalidValue);
-            }
-            if device.current == Some(pool) {
-                device.current = device.default;
+            if let Some(device) = self.homes[pool].map(|home| &mut self.devices[home]) {
+                if device.default == Some(pool) {
+                    return Err(Failure::InvalidValue);
+                }
+                if device.current == Some(pool) {
+                    device.current = device.default;
+                }
             }
             self.ending.push(pool);
         }

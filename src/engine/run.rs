@@ -192,7 +192,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
         let Self { program, machine, cursor, alive, .. } = self;
         let ahead = alive.iter().flat_map(|host| {
             let brought = cursor.ahead(program, *host).filter_map(|action| match action {
-                Action::Signal(signal) => Some(Waiter::Signal(*signal)),
+                Action::Signal(signal) | Action::Export { under: signal, .. } => {
+                    Some(Waiter::Signal(*signal))
+                }
                 Action::HostFunction { gives, .. } => gives.map(Waiter::Signal),
                 Action::Collective { collective, .. } => Some(Waiter::Parts(*collective)),
                 Action::Barrier(barrier) => Some(Waiter::Barrier(*barrier)),

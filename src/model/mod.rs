@@ -111,6 +111,15 @@ pub trait Allocator: Clone {
         None
     }
 
+    /// Memory of a live allocation of another process comes to an imported pool.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidValue`] when it is not live, or where the model knows no other processes.
+    fn import(&mut self, alloc: AllocId, pool: PoolId) -> Result<Decision, Failure> {
+        let _ = (alloc, pool);
+        Err(Failure::InvalidValue)
+    }
+
     /// Whether [`Allocator::completed`] has anything to do.
     fn awaits_completion(&self) -> bool;
 

@@ -297,7 +297,7 @@ impl Allocator for Oxicuda {
     }
 
     fn device(&self, device: DeviceId, done: &Cut) -> DeviceState {
-        let pools = self.pools.iter().filter(|pool| pool.device == device);
+        let pools = self.pools.iter().filter(|pool| pool.device == Some(device));
         let reserved = pools.map(|pool| pool.model.reserved() as u64).fold(0, u64::saturating_add);
         DeviceState { pools: Bytes(reserved), ..self.plain.device(device, done) }
     }
@@ -309,13 +309,14 @@ impl Allocator for Oxicuda {
             Bytes(sizes.fold(0, u64::saturating_add))
         };
         let pending = pool.pending.iter().filter(|(_, slots)| !slots.is_empty());
-        let device = self.device(pool.device, &[]);
+        let device = pool.device.map(|device| self.device(device, &[]));
+        let held = device.map_or(Bytes::ZERO, |device| device.pools);
         Account {
             ledger: pool.ledger(),
             pending: pending.map(|(stream, slots)| (*stream, bytes(slots))).collect(),
             fragmented: pool.fragmented(),
-            other_pools: Bytes(device.pools.0.saturating_sub(pool.model.reserved() as u64)),
-            outside: device.outside,
+            other_pools: Bytes(held.0.saturating_sub(pool.model.reserved() as u64)),
+            outside: device.map_or(Bytes::ZERO, |device| device.outside),
             room: pool.room(),
         }
     }

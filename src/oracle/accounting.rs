@@ -6,9 +6,10 @@
 //! of somebody who no longer has it, and its sums stop at the largest number. From then on no books can be kept.
 
 use super::devices::Devices;
-use crate::base::{Bytes, DeviceId, IndexVec, PoolId};
+use crate::base::{Bytes, DeviceId, HostId, IndexVec, PoolId, SignalId};
 use crate::trace::{
-    AllocId, Attribute, Call, Decision, Detail, Event, Kind, Model, PoolState, Range, Setup, Sink, Ticket,
+    AllocId, Attribute, Call, Decision, Detail, Event, Exported, Imported, Kind, Model, PoolState, Range,
+    Setup, Sink, Ticket,
 };
 use std::collections::BTreeMap;
 
@@ -77,6 +78,11 @@ pub struct Accounting {
     /// The high-water mark that the call in progress resets; it counts once the call did not fail.
     resetting: Option<(PoolId, Attribute)>,
     violations: Vec<Violation>,
+    /// What each thread imports memory to, and under which name.
+    importing: BTreeMap<HostId, (PoolId, SignalId)>,
+    /// The memory that is exported under each name.
+    exported: BTreeMap<SignalId, AllocId>,
+    first_free_ends_imports: bool,
 }
 
 /// An address, in the address space that it is in.
@@ -91,6 +97,8 @@ struct Held {
     requested: u64,
     /// What it counts as used.
     used: u64,
+    /// The allocation of another process that it is.
+    of: Option<AllocId>,
 }
 
 /// For whose memory a call asks.
@@ -121,6 +129,9 @@ impl Accounting {
             devices: Devices::new(setup),
             books: setup.pools.iter().map(|_| Book::default()).collect(),
             asked: None,
+            importing: BTreeMap::new(),
+            exported: BTreeMap::new(),
+            first_free_ends_imports: setup.rules.first_free_ends_imports,
             freeing: None,
             resetting: None,
             violations: Vec::new(),
@@ -138,10 +149,16 @@ impl Accounting {
         }
     }
 
-    fn call(&mut self, call: &Call) {
+    fn call(&mut self, host: HostId, call: &Call) {
         self.settle(None);
         self.asked = None;
         match call {
+            Call::Export { what: Exported::Memory(alloc), under } => {
+                self.exported.insert(*under, *alloc);
+            }
+            Call::Import { into: Imported::Memory(pool), under } => {
+                self.importing.insert(host, (*pool, *under));
+            }
             Call::Set { pool, attribute, .. } => self.resetting = Some((*pool, *attribute)),
             Call::Alloc { pool, .. } => self.asked = pool.map(Asked::Pool),
             Call::Malloc { device, managed, .. } => {
@@ -166,11 +183,18 @@ impl Accounting {
         }
         let Some(alloc) = self.freeing.take() else { return };
         match self.owners.remove(&alloc) {
-            Some(Held { place, owner: Owner::Pool(pool), requested, used }) => {
-                self.live.remove(&place);
-                let book = &mut self.books[pool];
-                (book.live, book.used) =
-                    (book.live.saturating_sub(requested), book.used.saturating_sub(used));
+            Some(held @ Held { owner: Owner::Pool(pool), of, .. }) => {
+                self.leaves(pool, held);
+                if of.is_some() && self.first_free_ends_imports {
+                    let is_same =
+                        |other: &Held| other.of == of && matches!(other.owner, Owner::Pool(it) if it == pool);
+                    let others = self.owners.iter().filter(|(_, other)| is_same(other));
+                    let others: Vec<(AllocId, Held)> = others.map(|(id, held)| (*id, *held)).collect();
+                    for (id, held) in others {
+                        self.owners.remove(&id);
+                        self.leaves(pool, held);
+                    }
+                }
             }
             Some(Held { place: start, owner: Owner::Device(device, taken), .. }) => {
                 self.devices.give_back(device, taken, at);
@@ -189,8 +213,20 @@ impl Accounting {
         }
     }
 
-    fn decided(&mut self, decision: &Decision) {
-        let Some(asked) = self.asked else { return };
+    /// An allocation leaves the books of its pool.
+    fn leaves(&mut self, pool: PoolId, held: Held) {
+        self.live.remove(&held.place);
+        let book = &mut self.books[pool];
+        book.live = book.live.saturating_sub(held.requested);
+        book.used = book.used.saturating_sub(held.used);
+    }
+
+    fn decided(&mut self, host: HostId, decision: &Decision) {
+        // An import may have waited while others called.
+        let import = self.importing.remove(&host);
+        let asked = import.map(|(pool, _)| Asked::Pool(pool)).or(self.asked);
+        let Some(asked) = asked else { return };
+        let of = import.and_then(|(_, under)| self.exported.get(&under).copied());
         if decision.alloc == AllocId::NULL || decision.range.size == Bytes::ZERO {
             return;
         }
@@ -225,7 +261,7 @@ impl Accounting {
                 Owner::Device(device, taken)
             }
         };
-        self.owners.insert(decision.alloc, Held { place, owner, requested, used });
+        self.owners.insert(decision.alloc, Held { place, owner, requested, used, of });
     }
 
     fn state(&mut self, pool: PoolId, state: &PoolState) {
@@ -258,10 +294,13 @@ impl Sink for Accounting {
 
     fn event(&mut self, event: &Event<'_>) {
         match event.kind {
-            Kind::Call(call) => self.call(call),
+            Kind::Call(call) => self.call(event.host, call),
             Kind::Submitted => self.settle(event.ticket),
-            Kind::Failed(_) => (self.freeing, self.resetting) = (None, None),
-            Kind::Decided(decision) => self.decided(decision),
+            Kind::Failed(_) => {
+                (self.freeing, self.resetting) = (None, None);
+                self.importing.remove(&event.host);
+            }
+            Kind::Decided(decision) => self.decided(event.host, decision),
             Kind::State { pool, state } => self.state(pool, state),
             Kind::End => {
                 if let Some(ticket) = event.ticket {
@@ -291,21 +330,21 @@ impl Sink for Accounting {
 mod tests {
     use super::*;
     use crate::base::{DeviceId, HostId, Nanos, StmtId, StreamId, index_vec};
-    use crate::trace::{
-        Attributes, DeviceSet, DeviceSetup, DeviceState, HostCosts, Ledger, PoolSetup, Remap, Rules,
-    };
+    use crate::trace::{Attributes, DeviceSetup, DeviceState, HostCosts, Ledger, PoolSetup, Remap, Rules};
 
     fn setup() -> Setup {
-        let pool = PoolSetup { device: DeviceId::new(0), attributes: Attributes::default(), max_size: None };
+        let pool = PoolSetup::on(DeviceId::new(0));
         Setup {
             model: Model::Cuda,
-            devices: index_vec![DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }],
+            devices: index_vec![DeviceSetup::new(Bytes::gib(1))],
             pools: index_vec![pool],
             streams: index_vec![],
             events: 0,
             signals: 0,
             created: Vec::new(),
             hosts: 1,
+            processes: index_vec![],
+            interprocess: Vec::new(),
             barriers: index_vec![],
             collectives: index_vec![],
             rules: Rules {
@@ -315,6 +354,7 @@ mod tests {
                 remap: Remap::Idle,
                 legacy_sync_releases: false,
                 late_access_check: false,
+                first_free_ends_imports: false,
             },
             host: HostCosts::default(),
         }

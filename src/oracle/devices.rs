@@ -3,7 +3,7 @@
 
 use super::accounting::Violation;
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId};
-use crate::trace::{DeviceState, Model, Setup, Ticket};
+use crate::trace::{DeviceState, Model, PoolSetup, Setup, Ticket};
 use std::collections::BTreeMap;
 
 /// The books of the devices.
@@ -12,8 +12,8 @@ pub(super) struct Devices {
     books: IndexVec<DeviceId, Book>,
     /// Whether pools may hold more than the device has.
     is_unlimited: bool,
-    /// For each pool, its device, and what it has reserved.
-    pools: IndexVec<PoolId, (DeviceId, u64)>,
+    /// For each pool, the device whose memory it takes, if it takes any, and what it has reserved.
+    pools: IndexVec<PoolId, (Option<DeviceId>, u64)>,
     /// What waits for its free to complete, and whether that has.
     leaving: BTreeMap<Ticket, (DeviceId, u64, bool)>,
 }
@@ -24,13 +24,18 @@ struct Book {
     outside: u64,
 }
 
+/// An imported pool has the memory of another one.
+fn takes_from(setup: &Setup, pool: &PoolSetup) -> Option<DeviceId> {
+    pool.location.device().filter(|_| !pool.imported).map(|device| setup.physical(device))
+}
+
 impl Devices {
     /// The books before the first call.
     pub(super) fn new(setup: &Setup) -> Self {
         let book = |memory: Bytes| Book { memory: memory.0, outside: 0 };
         Self {
             books: setup.devices.iter().map(|device| book(device.memory)).collect(),
-            pools: setup.pools.iter().map(|pool| (pool.device, 0)).collect(),
+            pools: setup.pools.iter().map(|pool| (takes_from(setup, pool), 0)).collect(),
             leaving: BTreeMap::new(),
             is_unlimited: setup.model == Model::Oxicuda,
         }
@@ -75,7 +80,7 @@ impl Devices {
     /// Compares what the allocator says about a device with the books.
     pub(super) fn state(&self, device: DeviceId, state: &DeviceState) -> Result<(), Violation> {
         let Book { memory, outside } = self.books[device];
-        let pools = self.pools.iter().filter(|(on, _)| *on == device).map(|(_, bytes)| *bytes);
+        let pools = self.pools.iter().filter(|(on, _)| *on == Some(device)).map(|(_, bytes)| *bytes);
         let pools = pools.fold(0, u64::saturating_add);
         let leaving = self.leaving.values().filter(|(on, ..)| *on == device);
         let leaving: u64 = leaving.map(|(_, bytes, _)| bytes).sum();

@@ -13,7 +13,7 @@ mod history;
 pub use deadlock::cycle;
 pub use flight::{Operation, Runs};
 
-use crate::base::{EventId, HostId, StreamId, mix, reuse_on_clone};
+use crate::base::{EventId, HostId, ProcessId, StreamId, mix, reuse_on_clone};
 use crate::trace::{Cause, Cut, Setup, StreamKind, Target, Ticket, join};
 use flight::Flight;
 use history::History;
@@ -34,6 +34,8 @@ pub struct Order {
     /// How often each host's cut has grown.
     host_versions: Vec<u32>,
     observed: Vec<u32>,
+    /// The process of each host thread.
+    processes: Vec<ProcessId>,
     flight: Flight,
     history: History,
     view: Vec<u32>,
@@ -43,6 +45,7 @@ pub struct Order {
 #[derive(Debug)]
 struct Lane {
     device: usize,
+    process: ProcessId,
     kind: StreamKind,
     /// What is ordered before the end of its last submitted operation, that operation included.
     clock: Vec<u32>,
@@ -60,7 +63,7 @@ struct Record {
     clock: Vec<u32>,
 }
 
-reuse_on_clone!(Lane { device, kind, clock, submitted, fenced, host_versions });
+reuse_on_clone!(Lane { device, process, kind, clock, submitted, fenced, host_versions });
 reuse_on_clone!(Record { at, clock });
 reuse_on_clone!(Order {
     lanes,
@@ -71,6 +74,7 @@ reuse_on_clone!(Order {
     hosts,
     host_versions,
     observed,
+    processes,
     flight,
     history,
     view
@@ -97,6 +101,7 @@ impl Order {
         let empty = || vec![0; width];
         let lane = |stream: &crate::trace::StreamSetup| Lane {
             device: stream.device.index(),
+            process: setup.devices[stream.device].process,
             kind: stream.kind,
             clock: empty(),
             submitted: 0,
@@ -116,6 +121,7 @@ impl Order {
             hosts: vec![empty(); hosts],
             host_versions: vec![0; hosts],
             observed: empty(),
+            processes: (0..hosts).map(|host| setup.process_of(HostId::from_usize(host))).collect(),
             flight: Flight::new(width),
             history: History::new(width),
             view: empty(),
@@ -320,10 +326,18 @@ impl Order {
         }
     }
 
-    /// A host synchronise has returned: everything in the cut is seen by this host, and observed.
+    /// A host synchronise has returned: everything in the cut is seen by this host, and observed as far as it is of the
+    /// host's process. The allocator of one process learns nothing from what another one waits for.
     pub fn observe(&mut self, host: HostId, cut: &Cut) {
         self.see(host, cut);
-        if join(&mut self.observed, cut) {
+        let process = self.processes[host.index()];
+        let mut is_news = false;
+        for ((lane, observed), seq) in self.lanes.iter().zip(&mut self.observed).zip(cut) {
+            if lane.process == process && *observed < *seq {
+                (*observed, is_news) = (*seq, true);
+            }
+        }
+        if is_news {
             self.history.forget_observed(&self.observed);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::base::{Bytes, DeviceId, StmtId, index_vec};
-use crate::trace::{DeviceSet, DeviceSetup, HostCosts, Model, Remap, Rules, StreamSetup, Waiter};
+use crate::trace::{DeviceSetup, HostCosts, Model, Remap, Rules, StreamSetup, Waiter};
 
 const HOST: HostId = HostId::from_raw_unchecked(0);
 
@@ -10,13 +10,15 @@ fn setup(kinds: &[StreamKind], events: usize) -> Setup {
     let device = DeviceId::new(0);
     Setup {
         model: Model::Cuda,
-        devices: index_vec![DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }],
+        devices: index_vec![DeviceSetup::new(Bytes::gib(1))],
         pools: index_vec![],
         streams: kinds.iter().map(|kind| StreamSetup { device, kind: *kind }).collect(),
         events,
         signals: 0,
         created: Vec::new(),
         hosts: 1,
+        processes: index_vec![],
+        interprocess: Vec::new(),
         barriers: index_vec![],
         collectives: index_vec![],
         rules: Rules {
@@ -26,6 +28,7 @@ fn setup(kinds: &[StreamKind], events: usize) -> Setup {
             remap: Remap::Off,
             legacy_sync_releases: false,
             late_access_check: false,
+            first_free_ends_imports: false,
         },
         host: HostCosts::default(),
     }

@@ -23,6 +23,8 @@ pub struct Profile {
     pub legacy_sync_releases: bool,
     /// Whether a pool that holds nothing can be made accessible to a device that is no peer.
     pub late_access_check: bool,
+    /// Whether the first free of an import ends all imports of the same memory in its process.
+    pub first_free_ends_imports: bool,
     /// What a call costs the host that submits an operation.
     pub submit: Nanos,
     /// What each other call costs the host.
@@ -68,6 +70,7 @@ impl Profile {
             remap_idle: matches!(rules.remap, Remap::Idle),
             legacy_sync_releases: rules.legacy_sync_releases,
             late_access_check: rules.late_access_check,
+            first_free_ends_imports: rules.first_free_ends_imports,
             submit: value("host.submit", &host.submit)?,
             call: value("host.call", &host.call)?,
         };
@@ -120,6 +123,7 @@ struct Rules {
     remap: Remap,
     legacy_sync_releases: bool,
     late_access_check: bool,
+    first_free_ends_imports: bool,
 }
 
 #[derive(Deserialize)]

@@ -4,7 +4,7 @@
 
 use crate::base::{BufferId, HostId, StmtId, StreamId};
 use crate::oracle::Verdict;
-use crate::scenario::{Action, Chosen, Instruction, Program};
+use crate::scenario::{Action, Chosen, ImportInto, Instruction, Program};
 use crate::trace::{AllocId, Call, Event, Kind, Memory, Range, Ticket};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -55,7 +55,10 @@ impl<'p> Book<'p> {
         let allocates = program.code.iter().filter_map(|instruction| match instruction {
             Instruction::Call {
                 stmt,
-                action: Action::Alloc { buffer, .. } | Action::Malloc { buffer, .. },
+                action:
+                    Action::Alloc { buffer, .. }
+                    | Action::Malloc { buffer, .. }
+                    | Action::Import { into: ImportInto::Memory { buffer, .. }, .. },
             } => Some((*stmt, buffer)),
             _ => None,
         });
@@ -172,7 +175,9 @@ impl<'p> Book<'p> {
     /// The name of memory: of the allocation, or of the buffer of the host.
     pub(crate) fn memory(&self, memory: Memory) -> Cow<'p, str> {
         match memory {
-            Memory::Device(alloc) | Memory::Managed(alloc) => Cow::Owned(self.block(alloc)),
+            Memory::Device(alloc) | Memory::Managed(alloc) | Memory::HostPool(alloc) => {
+                Cow::Owned(self.block(alloc))
+            }
             Memory::Pinned(id) | Memory::Pageable(id) => {
                 let program: &'p Program = self.program;
                 Cow::Borrowed(&program.names.buffers[program.host_buffers[id].name])
@@ -235,7 +240,7 @@ impl<'p> Book<'p> {
 mod tests {
     use super::*;
     use crate::base::{Bytes, index_vec};
-    use crate::trace::{DeviceSet, DeviceSetup, HostCosts, Model, Remap, Rules, Setup};
+    use crate::trace::{DeviceSetup, HostCosts, Model, Remap, Rules, Setup};
 
     fn nothing() -> Program {
         let rules = Rules {
@@ -245,16 +250,19 @@ mod tests {
             remap: Remap::Idle,
             legacy_sync_releases: false,
             late_access_check: false,
+            first_free_ends_imports: false,
         };
         let setup = Setup {
             model: Model::Cuda,
-            devices: index_vec![DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }],
+            devices: index_vec![DeviceSetup::new(Bytes::gib(1))],
             pools: index_vec![],
             streams: index_vec![],
             events: 0,
             signals: 0,
             created: Vec::new(),
             hosts: 1,
+            processes: index_vec![],
+            interprocess: Vec::new(),
             barriers: index_vec![],
             collectives: index_vec![],
             rules,

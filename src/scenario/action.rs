@@ -137,6 +137,20 @@ pub enum Action {
         /// What it may do from now on.
         reach: Reach,
     },
+    /// `export p as hp`
+    Export {
+        /// What is exported.
+        what: ExportOf,
+        /// Under which signal.
+        under: SignalId,
+    },
+    /// `q = import hp on gpu0`
+    Import {
+        /// Under which signal it was exported.
+        under: SignalId,
+        /// What it becomes.
+        into: ImportInto,
+    },
     /// `create stream s reusing old`
     Create {
         /// Which `create` it is; each of them counts how often it is carried out.
@@ -239,6 +253,38 @@ pub enum Called {
     Allocation(Chosen<BufferId>),
 }
 
+/// What an `export` names.
+#[derive(Clone, Debug)]
+pub enum ExportOf {
+    /// A pool.
+    Pool(PoolId),
+    /// A buffer.
+    Memory(Chosen<BufferId>),
+    /// An event.
+    Event(Chosen<EventId>),
+}
+
+/// What an `import` makes.
+#[derive(Clone, Debug)]
+pub enum ImportInto {
+    /// A pool or an event; as of a `create`.
+    Resource {
+        /// Which line that makes something it is.
+        nth: usize,
+        /// The name.
+        name: Resource,
+        /// What it stands for from now on, the first time.
+        first: Resource,
+    },
+    /// A buffer.
+    Memory {
+        /// The name that it gets.
+        buffer: Chosen<BufferId>,
+        /// The imported pool that its memory is of.
+        pool: PoolId,
+    },
+}
+
 impl Action {
     /// Visits each buffer that it names.
     pub(super) fn for_each_buffer(&mut self, mut visit: impl FnMut(&mut Chosen<BufferId>)) {
@@ -246,6 +292,8 @@ impl Action {
             Action::Alloc { buffer, .. }
             | Action::Free { buffer, .. }
             | Action::Malloc { buffer, .. }
+            | Action::Export { what: ExportOf::Memory(buffer), .. }
+            | Action::Import { into: ImportInto::Memory { buffer, .. }, .. }
             | Action::PlainFree(buffer)
             | Action::ExpectReady { subject: buffer, .. }
             | Action::ExpectEnded { call: Called::Allocation(buffer), .. } => visit(buffer),

@@ -16,6 +16,8 @@ pub(super) enum Block {
     Handler,
     /// A host thread of their own carries them out.
     Thread,
+    /// Another process does.
+    Process,
     /// Nothing that is known, since the line that opens it has a mistake.
     Broken,
 }

@@ -9,7 +9,7 @@ use super::{
     Action, Chosen, Demand, Expect, Formula, Instruction, Outcome, Place, SnapshotLine, SyncTarget, Unit,
     Value, codes,
 };
-use crate::base::{BufferId, DeviceId, Diagnostic, EventId, Span, StmtId, stable_hash};
+use crate::base::{BufferId, Diagnostic, EventId, Span, StmtId, stable_hash};
 use crate::syntax::ast::{self, CallKind, Operation, Path, Relation};
 use crate::trace::{Access, Attribute, Comparison, Failure, Figure, Policy, Takes};
 
@@ -39,6 +39,8 @@ impl Checker<'_> {
             CallKind::SetPool { device, pool } => self.set_pool(device, pool),
             CallKind::Grant(grant) => self.grant(grant),
             CallKind::Revoke { pool, device } => self.revoke(pool, device),
+            CallKind::Export { what, under } => self.export(what, under),
+            CallKind::Import(import) => self.import(import),
             CallKind::Create(create) => self.create(create),
             CallKind::Destroy(path) => self.destroy(path),
             CallKind::Signal(name) => self.give(name).map(Action::Signal),
@@ -91,6 +93,7 @@ impl Checker<'_> {
                 operation: Operation::Alloc { buffer, .. } | Operation::Free(buffer), ..
             }
             | CallKind::Malloc(ast::Malloc { buffer, .. })
+            | CallKind::Import(ast::Import { name: buffer, .. })
             | CallKind::Free(buffer) => self.is_uncertain(buffer),
             CallKind::Queued { operation: Operation::Launch { arguments, .. }, .. } => {
                 arguments.iter().for_each(|argument| self.is_uncertain(&argument.path));
@@ -165,7 +168,7 @@ impl Checker<'_> {
         self.given_name(path, Kind::Buffer)
     }
 
-    fn event(&mut self, path: &Path) -> Option<Chosen<EventId>> {
+    pub(super) fn event(&mut self, path: &Path) -> Option<Chosen<EventId>> {
         let segment = self.only_segment(path, Kind::Event)?;
         let Meaning::Event(row) = self.resolve(&segment.name, &[Kind::Event])? else { return None };
         self.element(row, segment)
@@ -254,14 +257,14 @@ impl Checker<'_> {
     /// The same for an operation that has no name of its own.
     pub(super) fn draws_of(&mut self, stream: &Path, operation: &str) -> u64 {
         let stream: Vec<&str> = stream.segments.iter().map(|segment| segment.name.text.as_str()).collect();
-        let stream = stream.join(".");
+        let stream = self.reported(&stream.join("."));
         let nth = self.launches.entry((stream.clone(), operation.to_owned())).or_default();
         *nth += 1;
         stable_hash(&[&stream, operation, &nth.to_string()])
     }
 
     fn sync(&mut self, target: Option<&Path>) -> Option<SyncTarget> {
-        let Some(path) = target else { return Some(SyncTarget::Device(DeviceId::from_usize(0))) };
+        let Some(path) = target else { return self.first_device().map(SyncTarget::Device) };
         self.waited(path, &[Kind::Stream, Kind::Event, Kind::Device])
     }
 

@@ -7,6 +7,7 @@ use super::life::Resources;
 use super::moments::Launches;
 use super::names::{Binding, Kind, Meaning, Missing, NameTable, declaration};
 use super::places::{HostName, advice};
+use super::processes::{Process, Shares};
 use super::threads::Within;
 use super::{
     Chosen, Expect, HostBuffer, Instruction, Names, Outcome, Program, Register, SnapshotLine, Statement,
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::base::{
     BufferId, Code, DeviceId, Diagnostic, ExpectId, HostBufferId, HostId, IndexVec, LineIndex, MISTAKES_MAX,
-    PoolId, SnapshotId, Span, StmtId, StreamId, grouped, index_vec, nearest,
+    PoolId, ProcessId, SnapshotId, Span, StmtId, StreamId, grouped, index_vec, nearest,
 };
 use crate::profile::Profile;
 use crate::syntax::ast::{self, Content, Item, Segment};
@@ -46,6 +47,8 @@ pub(super) struct Kernel {
 /// A name of buffers.
 pub(super) struct BufferName {
     pub(super) name: String,
+    /// What reports call it.
+    pub(super) called: String,
     /// The place that says first whether it has an index.
     pub(super) span: Span,
     pub(super) indexed: bool,
@@ -99,6 +102,9 @@ pub(super) struct Checker<'t> {
     pub(super) blocks: Vec<Around>,
     /// The threads around, from the outermost.
     pub(super) within: Vec<Within>,
+    /// The process that is read.
+    pub(super) process: Process,
+    pub(super) shares: Shares,
     /// How often the innermost body is entered.
     pub(super) turns: u64,
     executed: u64,
@@ -128,6 +134,7 @@ impl<'t> Checker<'t> {
             remap: if profile.remap_idle { Remap::Idle } else { Remap::Off },
             legacy_sync_releases: profile.legacy_sync_releases,
             late_access_check: profile.late_access_check,
+            first_free_ends_imports: profile.first_free_ends_imports,
         };
         let setup = Setup {
             model: Model::default(),
@@ -135,9 +142,11 @@ impl<'t> Checker<'t> {
             pools: IndexVec::new(),
             streams: IndexVec::new(),
             events: 0,
+            interprocess: Vec::new(),
             signals: 0,
             created: Vec::new(),
             hosts: 1,
+            processes: index_vec![ProcessId::new(0)],
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
             rules,
@@ -164,6 +173,8 @@ impl<'t> Checker<'t> {
             has_too_many_counters: false,
             blocks: Vec::new(),
             within: Vec::new(),
+            process: Process::first(),
+            shares: Shares::new(),
             turns: 1,
             executed: 0,
             code: Vec::new(),
@@ -216,6 +227,7 @@ impl<'t> Checker<'t> {
             ast::Statement::Let(value) => self.declare_value(span, value),
             ast::Statement::Repeat(repeat) => self.repeat(span, repeat),
             ast::Statement::Thread(thread) => self.thread(span, thread),
+            ast::Statement::Process(process) => self.process(span, process),
             ast::Statement::Asynchronous(asynchronous) => self.asynchronous(span, asynchronous),
             // Each variant is a tree of its own.
             ast::Statement::Variant(_) => {}
@@ -228,33 +240,25 @@ impl<'t> Checker<'t> {
 
     fn is_misplaced(&mut self, span: Span, statement: &ast::Statement) -> bool {
         use ast::Statement::{
-            Collective, Device, Events, HostBuffers, Kernel, Model, Pool, Scenario, Streams,
+            Collective, Device, Events, HostBuffers, Kernel, Model, Pool, Process, Scenario, Streams,
         };
-        let declares = matches!(
-            statement,
-            Scenario(_)
-                | Model(_)
-                | Device(_)
-                | Pool(_)
-                | Streams(_)
-                | Events(_)
-                | Kernel(_)
-                | Collective(_)
-                | HostBuffers(_)
-        );
+        let in_process = self.blocks.last().is_some_and(|around| around.block == Block::Process);
+        let declares = match statement {
+            Scenario(_) | Model(_) | Device(_) | Process(_) => true,
+            Pool(_) | Streams(_) | Events(_) | Kernel(_) | Collective(_) | HostBuffers(_) => !in_process,
+            _ => false,
+        };
         // The block around may be one that only its mistake makes look like a loop.
         let is_certain = self.blocks.iter().all(|around| around.block != Block::Broken);
         if declares && is_certain {
-            let diagnostic = Diagnostic::error(
-                codes::MISPLACED_DECLARATION,
-                "a declaration cannot stand in a block",
-                span,
-                "",
-            );
-            self.tell(
-                diagnostic
-                    .help("declare it before the block; an array such as `stream s[4]` declares several"),
-            );
+            let (message, help) = match statement {
+                Process(_) => ("a process cannot stand in a block", "move it out of the block"),
+                _ => (
+                    "a declaration cannot stand in a block",
+                    "declare it before the block; an array such as `stream s[4]` declares several",
+                ),
+            };
+            self.tell(Diagnostic::error(codes::MISPLACED_DECLARATION, message, span, "").help(help));
         }
         declares && is_certain
     }
@@ -287,6 +291,8 @@ impl<'t> Checker<'t> {
 
     fn finish(mut self) -> (Option<Program>, Vec<Diagnostic>) {
         self.peers();
+        self.peers_of_processes();
+        self.pair_shares();
         self.unawaited_signals();
         self.values_of_threads();
         let bases = self.place_buffers();
@@ -332,10 +338,10 @@ impl<'t> Checker<'t> {
             }
             if buffer.indexed {
                 (0..=buffer.last).for_each(|index| {
-                    self.names.buffers.push(format!("{}[{index}]", buffer.name));
+                    self.names.buffers.push(format!("{}[{index}]", buffer.called));
                 });
             } else {
-                self.names.buffers.push(buffer.name.clone());
+                self.names.buffers.push(buffer.called.clone());
             }
         }
         for instruction in &mut self.code {
@@ -455,6 +461,10 @@ impl<'t> Checker<'t> {
         let label = format!("expected the name of {kinds}");
         let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, message, name.span, label);
         let diagnostic = match self.table.nearest(&name.text, wanted) {
+            _ if self.process.hidden.contains(&name.text) => {
+                let export = format!("`export {0} as shared_{0}`", name.text);
+                diagnostic.help(format!("it is a name of another process, which may share it: {export}"))
+            }
             Some(meant) => diagnostic.fix(format!("did you mean `{meant}`?"), name.span, meant),
             None => diagnostic.help(declaration(wanted, &name.text)),
         };
@@ -516,10 +526,12 @@ impl<'t> Checker<'t> {
     pub(super) fn new_buffer(&mut self, segment: &Segment, kind: Kind) -> bool {
         let name = &segment.name;
         let at = self.buffers.len();
+        let called = self.reported(&name.text);
         let is_new = self.bind(name, kind, Some(Meaning::Buffer(at)));
         if is_new {
             self.buffers.push(BufferName {
                 name: name.text.clone(),
+                called,
                 span: name.span,
                 indexed: segment.index.is_some(),
                 last: 0,

@@ -37,6 +37,7 @@ pub(super) const OUT_OF_REACH: Code = Code("out_of_reach");
 pub(super) const SIZE_MISMATCH: Code = Code("size_mismatch");
 pub(super) const OVERLAPPING_COPY: Code = Code("overlapping_copy");
 pub(super) const UNAWAITED_SIGNAL: Code = Code("unawaited_signal");
+pub(super) const IMPOSSIBLE_POOL: Code = Code("impossible_pool");
 pub(super) const UNKNOWN_MODEL: Code = Code("unknown_model");
 
 /// Every code of this part, with what it means.
@@ -62,7 +63,7 @@ pub const TABLE: &[(Code, &str)] = &[
     (UNKNOWN_POLICY, "There is no reuse policy or class of that name, or it cannot stand there."),
     (UNKNOWN_MODEL, "There is no allocator model of that name."),
     (UNKNOWN_ERROR, "There is no error of that name."),
-    (UNKNOWN_SETTING, "A device or a pool has no setting of that name."),
+    (UNKNOWN_SETTING, "A device or a pool has no setting of that name, or the setting no such value."),
     (DUPLICATE_SETTING, "A setting, the title or the model is given twice."),
     (NOT_CONSTANT, "A value must be known before the run, and depends on it or on a loop."),
     (
@@ -76,6 +77,7 @@ pub const TABLE: &[(Code, &str)] = &[
     (INDEX_OUT_OF_RANGE, "An index may be outside of its array."),
     (WRONG_INDEX, "An index is missing, or stands where there is no array."),
     (DEVICE_NEEDED, "There are several devices, and the line does not say which one it is about."),
+    (IMPOSSIBLE_POOL, "A pool is declared so as CUDA creates none."),
     (MISPLACED_DECLARATION, "A declaration stands inside of a block."),
     (RUN_TOO_LONG, "The loops make the run longer than 100,000,000 statements."),
     (TOO_MANY_NAMES, "An array is too large, or there are too many names."),

@@ -4,7 +4,7 @@ use super::check::Checker;
 use super::names::{DEFAULT_STREAMS, Kind, Meaning, Row};
 use super::value::{Value, combined_unit, unit_name};
 use super::{Action, Broken, Chosen, Formula, Instruction, Operator, Unit, codes};
-use crate::base::{BufferId, DeviceId, Diagnostic, Idx, PoolId, Span, StmtId, StreamId};
+use crate::base::{BufferId, Diagnostic, Idx, PoolId, Span, StmtId, StreamId};
 use crate::syntax::ast::{Expression, ExpressionKind, Literal, Name, Path, Segment, Sign};
 use crate::trace::{Figure, Reading};
 
@@ -211,9 +211,9 @@ impl Checker<'_> {
         match path.segments.as_slice() {
             [segment] => {
                 let default = default_stream_word(&segment.name.text);
-                if let Some(word) = default.filter(|_| !self.setup.devices.is_empty()) {
+                if let Some((word, first)) = default.zip(self.first_device()) {
                     self.no_index(segment)?;
-                    return self.default_stream(DeviceId::from_usize(0), word, segment.name.span);
+                    return self.default_stream(first, word, segment.name.span);
                 }
                 let Meaning::Stream(row) = self.resolve(&segment.name, &[Kind::Stream])? else { return None };
                 self.element(row, segment)

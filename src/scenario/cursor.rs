@@ -4,10 +4,11 @@
 
 mod existence;
 mod expected;
+mod shared;
 
 use super::broken::Broken;
 use super::handles::{Creation, Handles};
-use super::held::{By, Held, copied};
+use super::held::{By, Held, Kind, copied};
 use super::outcomes::Outcomes;
 use super::{Action, Chosen, Formula, Instruction, Operator, Place, Program, Register, SyncTarget};
 use crate::base::{BufferId, Bytes, HostId, Idx, IndexVec, Nanos, StmtId, reuse_on_clone};
@@ -64,8 +65,8 @@ enum Bound {
 #[derive(Clone, Copy, Debug)]
 enum Expects {
     Nothing,
-    /// Managed memory, or not, gets this name.
-    Placement(BufferId, bool),
+    /// Memory of this kind gets this name.
+    Placement(BufferId, Kind),
     Freed(BufferId),
     Value(Register),
     Created(Creation),
@@ -210,12 +211,7 @@ impl Cursor {
         (thread.expects, thread.failed, thread.latest) = (Expects::Nothing, None, stmt);
         match thread.call(action, buffers, outcomes) {
             Ok(mut call) => {
-                handles.resolve(&mut call);
-                if let (Call::Create { resource, .. }, Expects::Created(creation)) =
-                    (&mut call, thread.expects)
-                {
-                    *resource = handles.next(creation);
-                }
+                thread.settle(program, handles, &mut call);
                 Step::Call(stmt, call)
             }
             Err(Obstacle::Absent(buffer)) => {
@@ -243,8 +239,8 @@ impl Cursor {
         thread.failed = reply.as_ref().err().copied();
         self.outcomes.answered(thread.latest, naming, thread.failed);
         match (std::mem::replace(&mut thread.expects, Expects::Nothing), reply) {
-            (Expects::Placement(buffer, managed), Ok(Reply::Allocated(decision))) => {
-                self.buffers[buffer.index()] = Bound::Held(Held::placed(decision, managed));
+            (Expects::Placement(buffer, kind), Ok(Reply::Allocated(decision))) => {
+                self.buffers[buffer.index()] = Bound::Held(Held::placed(decision, kind));
             }
             (Expects::Placement(buffer, _), Err(_)) => self.buffers[buffer.index()] = Bound::Absent,
             (Expects::Freed(buffer), Ok(Reply::Freed(ticket))) => {
@@ -277,7 +273,7 @@ impl Thread {
     fn call(&mut self, action: &Action, buffers: &[Bound], outcomes: &Outcomes) -> Result<Call, Obstacle> {
         Ok(match action {
             Action::Alloc { stream, pool, size, buffer } => {
-                self.expects = Expects::Placement(self.chosen(buffer)?, false);
+                self.expects = Expects::Placement(self.chosen(buffer)?, Kind::Device);
                 Call::Alloc { stream: self.chosen(stream)?, pool: *pool, size: Bytes(self.natural(size)?) }
             }
             Action::Free { stream, buffer } => {
@@ -287,7 +283,8 @@ impl Thread {
                 Call::Free { stream: self.chosen(stream)?, alloc }
             }
             Action::Malloc { device, size, managed, buffer } => {
-                self.expects = Expects::Placement(self.chosen(buffer)?, *managed);
+                let kind = if *managed { Kind::Managed } else { Kind::Device };
+                self.expects = Expects::Placement(self.chosen(buffer)?, kind);
                 Call::Malloc { device: *device, size: Bytes(self.natural(size)?), managed: *managed }
             }
             Action::PlainFree(buffer) => Call::PlainFree { alloc: self.present(buffer, buffers)?.1.alloc },
@@ -320,6 +317,7 @@ impl Thread {
             }
             Action::Read { reading, register } => self.reads(*register, Call::Read(*reading)),
             Action::Peek { reading, register } => self.reads(*register, Call::Peek(*reading)),
+            Action::Export { .. } | Action::Import { .. } => self.shares(action, buffers)?,
             Action::SetPool { .. } | Action::Grant { .. } | Action::Create { .. } | Action::Destroy(_) => {
                 self.existence(action)?
             }
@@ -331,10 +329,9 @@ impl Thread {
                 let uses = self.uses(uses, By::Device, buffers)?;
                 Call::Collective { stream: self.chosen(stream)?, collective: *collective, uses }
             }
-            Action::Signal(signal) => Call::Signal(*signal),
-            Action::Await(signal) => Call::Await(*signal),
-            Action::Join(thread) => Call::Join(self.chosen(thread)?),
-            Action::Barrier(barrier) => Call::Barrier(*barrier),
+            Action::Signal(_) | Action::Await(_) | Action::Join(_) | Action::Barrier(_) => {
+                self.meets(action)?
+            }
             Action::Compare { .. }
             | Action::Relate { .. }
             | Action::ExpectReady { .. }

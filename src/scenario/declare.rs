@@ -9,7 +9,8 @@ use super::{Chosen, Instruction, Outcome, Unit, codes};
 use crate::base::{Bytes, DeviceId, Diagnostic, EventId, HostId, KernelId, Nanos, Span, StreamId, nearest};
 use crate::syntax::ast::{self, Setting, SettingValue, Settings};
 use crate::trace::{
-    Access, Attributes, DeviceSet, DeviceSetup, Law, Model, PoolSetup, Reuse, Setup, StreamKind, StreamSetup,
+    Access, Attributes, DeviceSet, DeviceSetup, HandleType, Law, Model, PoolSetup, Reuse, Setup, StreamKind,
+    StreamSetup,
 };
 use std::collections::BTreeMap;
 
@@ -91,22 +92,23 @@ impl Checker<'_> {
     }
 
     fn new_device(&mut self, name: &str, memory: Bytes) -> DeviceId {
-        let device = self.setup.devices.push(DeviceSetup { memory, peers: DeviceSet::NONE });
+        let device = self.setup.devices.push(DeviceSetup::new(memory));
+        self.process.devices.push(device);
         self.names.devices.push(name.to_owned());
-        let pool = PoolSetup { device, attributes: Attributes::default(), max_size: None };
-        self.default_pools.push(self.setup.pools.push(pool));
+        self.default_pools.push(self.setup.pools.push(PoolSetup::on(device)));
         self.names.pools.push(format!("{name}.default_pool"));
         device
     }
 
     pub(super) fn declare_pool(&mut self, pool: &ast::Pool) {
-        let setup = self.pool_setup(pool);
+        let setup = self.pool_setup(pool).filter(|setup| self.is_possible(pool, setup));
         if self.setup.pools.len() as u64 >= POOLS_MAX {
             let message = format!("`{}` brings the number of pools above {POOLS_MAX}", pool.name.text);
             self.error(codes::TOO_MANY_NAMES, message, pool.name.span, "");
         }
         let meaning = setup.map(|setup| {
-            self.names.pools.push(pool.name.text.clone());
+            let called = self.reported(&pool.name.text);
+            self.names.pools.push(called);
             Meaning::Pool(self.setup.pools.push(setup))
         });
         self.bind(&pool.name, Kind::Pool, meaning);
@@ -114,13 +116,17 @@ impl Checker<'_> {
 
     /// What the line of a pool says about it.
     pub(super) fn pool_setup(&mut self, pool: &ast::Pool) -> Option<PoolSetup> {
-        let device = self.device(pool.device.as_ref(), pool.name.span);
+        let location = self.location(pool);
         let mut attributes = Attributes::default();
-        let mut max_size = None;
-        let known = ["release_threshold", "max_size", "reuse"];
+        let (mut max_size, mut handle) = (None, HandleType::None);
+        let known = ["release_threshold", "max_size", "reuse", "handle"];
         for (setting, name) in self.settings(&pool.settings, "pool", &known) {
             if name == "reuse" {
                 attributes.reuse = self.reuse(setting).unwrap_or(attributes.reuse);
+                continue;
+            }
+            if name == "handle" {
+                handle = self.handle_type(setting).unwrap_or(handle);
                 continue;
             }
             let Some(value) = self.setting_value(setting, "a size such as `1GiB`") else { continue };
@@ -131,7 +137,8 @@ impl Checker<'_> {
                 _ => max_size = Some(size).filter(|size| *size != Bytes::ZERO),
             }
         }
-        Some(PoolSetup { device: device?, attributes, max_size })
+        let (imported, process) = (false, self.process.id);
+        Some(PoolSetup { location: location?, attributes, max_size, handle, imported, process })
     }
 
     /// The settings of known names, each at most once.
@@ -158,7 +165,11 @@ impl Checker<'_> {
         valid
     }
 
-    fn setting_value<'s>(&mut self, setting: &'s Setting, wanted: &str) -> Option<&'s ast::Expression> {
+    pub(super) fn setting_value<'s>(
+        &mut self,
+        setting: &'s Setting,
+        wanted: &str,
+    ) -> Option<&'s ast::Expression> {
         match &setting.value {
             SettingValue::Expression(value) => Some(value),
             SettingValue::List { span, .. } => {
@@ -204,10 +215,10 @@ impl Checker<'_> {
                 _ => None,
             };
         }
-        match self.setup.devices.len() {
-            1 => Some(DeviceId::from_usize(0)),
+        match self.process.devices.as_slice() {
+            [only] => Some(*only),
             // Its declaration has a mistake, or comes later.
-            0 => {
+            [] => {
                 if !self.table.has_broken_lines {
                     let label = "the declaration of a device must come first";
                     self.error(codes::DEVICE_NEEDED, "there is no device yet", declared, label);
@@ -215,7 +226,8 @@ impl Checker<'_> {
                 None
             }
             _ => {
-                let names = self.names.devices.iter().map(|name| format!("`on {name}`"));
+                let names = self.process.devices.iter().map(|device| &self.names.devices[*device]);
+                let names = names.map(|name| format!("`on {name}`"));
                 let help = format!("write {} behind the name", super::check::one_of(names));
                 let message = "there are several devices";
                 let diagnostic = Diagnostic::error(codes::DEVICE_NEEDED, message, declared, "on which one?");
@@ -238,7 +250,8 @@ impl Checker<'_> {
                 let base = StreamId::from_usize(self.setup.streams.len());
                 for name in element_names(declared, count) {
                     self.setup.streams.push(StreamSetup { device, kind });
-                    self.names.streams.push(name);
+                    let called = self.reported(&name);
+                    self.names.streams.push(called);
                 }
                 Meaning::Stream(Row { base, count })
             });
@@ -285,17 +298,18 @@ impl Checker<'_> {
             return None;
         }
         let base = StreamId::from_usize(self.setup.streams.len());
-        let of_device = match device.index() {
-            0 => word.to_owned(),
-            _ => format!("{}.{word}", self.names.devices[device]),
+        let of_device = match self.first_device() == Some(device) {
+            true => word.to_owned(),
+            false => format!("{}.{word}", self.names.devices[device]),
         };
         for start in 0..count {
             let kind = if word == "legacy" { StreamKind::Legacy } else { StreamKind::PerThread };
             self.setup.streams.push(StreamSetup { device, kind });
             let name = match &within {
-                None => of_device.clone(),
+                None => self.reported(&of_device),
                 Some(within) => {
-                    self.generation(&format!("{}.{of_device}", self.names.hosts[within.host(start)]))
+                    let called = format!("{}.{of_device}", self.names.hosts[within.host(start)]);
+                    self.generation(called, 0)
                 }
             };
             self.names.streams.push(name);
@@ -310,14 +324,16 @@ impl Checker<'_> {
         loops.fold(1, |starts: u64, (_, turns)| starts.saturating_mul(turns.end - turns.start)).max(1)
     }
 
-    pub(super) fn declare_events(&mut self, events: &[ast::Declared]) {
-        for declared in events {
+    pub(super) fn declare_events(&mut self, events: &ast::Events) {
+        for declared in &events.names {
             let count = self.array(declared, self.names.events.len() as u64, NAMES_MAX);
             let meaning = count.map(|count| {
                 let base = EventId::from_usize(self.names.events.len());
-                element_names(declared, count).for_each(|name| {
-                    self.names.events.push(name);
-                });
+                for name in element_names(declared, count) {
+                    let called = self.reported(&name);
+                    let event = self.names.events.push(called);
+                    self.setup.interprocess.extend(events.interprocess.then_some(event));
+                }
                 Meaning::Event(Row { base, count })
             });
             self.bind(&declared.name, Kind::Event, meaning);

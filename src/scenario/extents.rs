@@ -4,12 +4,14 @@
 use super::check::Checker;
 use super::held::{By, Kind};
 use super::{Formula, Place, codes};
-use crate::base::{Bytes, Diagnostic, Span};
+use crate::base::{Bytes, Diagnostic, IndexVec, PoolId, Span};
+use crate::trace::{Resource, Setup};
 
 /// What is known of the memory that a name stands for.
 #[derive(Clone, Copy)]
 struct Extent {
-    kind: Kind,
+    /// `None`: it depends on the run.
+    kind: Option<Kind>,
     /// Which memory: two names of the same have the same number.
     memory: u64,
     /// Its first byte in that memory, and how many there are.
@@ -34,6 +36,8 @@ pub(super) enum Wrong {
 pub(super) struct Extents {
     known: Vec<Option<Extent>>,
     allocations: u64,
+    /// What the memory of each pool is.
+    pools: IndexVec<PoolId, Option<Kind>>,
 }
 
 impl Extents {
@@ -46,14 +50,19 @@ impl Extents {
             for known in known.iter_mut().skip(*base).take(buffer.last as usize + 1) {
                 allocations += 1;
                 let (from, size) = (Some(0), Some(host.size.0));
-                *known = Some(Extent { kind: host.kind, memory: allocations, from, size });
+                *known = Some(Extent { kind: Some(host.kind), memory: allocations, from, size });
             }
         }
-        Self { known, allocations }
+        Self { known, allocations, pools: kinds_of_pools(&checker.setup) }
+    }
+
+    /// What the memory of a pool is; without one, that of the current pool of a device.
+    pub(super) fn kind_of(&self, pool: Option<PoolId>) -> Option<Kind> {
+        pool.map_or(Some(Kind::Device), |pool| self.pools[pool])
     }
 
     /// The name stands for a new allocation.
-    pub(super) fn allocated(&mut self, name: usize, size: &Formula, kind: Kind) {
+    pub(super) fn allocated(&mut self, name: usize, size: &Formula, kind: Option<Kind>) {
         self.allocations += 1;
         let (memory, size) = (self.allocations, constant(size));
         self.known[name] = Some(Extent { kind, memory, from: Some(0), size });
@@ -76,8 +85,7 @@ impl Extents {
     /// A place is touched.
     pub(super) fn touched(&self, name: usize, place: &Place, by: By) -> Option<Wrong> {
         match self.part(name, place)? {
-            Ok(extent) if !by.reaches(extent.kind) => Some(Wrong::OutOfReach(extent.kind)),
-            Ok(_) => None,
+            Ok(extent) => extent.kind.filter(|kind| !by.reaches(*kind)).map(Wrong::OutOfReach),
             Err(wrong) => Some(wrong),
         }
     }
@@ -107,6 +115,17 @@ impl Extents {
         let size = from.zip(to).and_then(|(from, to)| to.checked_sub(from));
         Some(Ok(Extent { from: start, size, ..whole }))
     }
+}
+
+/// A name that is created may come to stand for a pool elsewhere.
+fn kinds_of_pools(setup: &Setup) -> IndexVec<PoolId, Option<Kind>> {
+    let is_on_host = |pool: &crate::trace::PoolSetup| pool.location.device().is_none();
+    let kind = |(id, pool)| match is_on_host(pool) {
+        _ if setup.created.contains(&Resource::Pool(id)) && setup.pools.iter().any(is_on_host) => None,
+        true => Some(Kind::HostPool),
+        false => Some(Kind::Device),
+    };
+    setup.pools.iter_enumerated().map(kind).collect()
 }
 
 fn constant(formula: &Formula) -> Option<u64> {

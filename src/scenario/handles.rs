@@ -4,7 +4,7 @@
 //! makes every name that still holds it stand for the new thing. It must not know what exists.
 
 use crate::base::{Idx, reuse_on_clone};
-use crate::trace::{Call, Reading, Resource, Setup, Target};
+use crate::trace::{Call, Exported, Imported, Reading, Resource, Setup, Target};
 
 /// The handles of all names. Without a `create` in the program every name stands for the one thing it declares.
 #[derive(Debug)]
@@ -123,6 +123,11 @@ impl Handles {
             | Call::Grant { pool, .. }
             | Call::SetPool { pool, .. } => self.pool(pool),
             Call::Destroy(resource) => self.resource(resource),
+            Call::Export { what: Exported::Pool(pool), .. }
+            | Call::Import { into: Imported::Memory(pool), .. } => self.pool(pool),
+            Call::Export { what: Exported::Event(event), .. } => self.event(event),
+            Call::Export { what: Exported::Memory(_), .. }
+            | Call::Import { into: Imported::Pool(_) | Imported::Event(_), .. } => {}
             Call::Create { reusing, .. } => reusing.iter_mut().for_each(|old| self.resource(old)),
             Call::Read(Reading::Device(..) | Reading::Peer(..))
             | Call::Peek(Reading::Device(..) | Reading::Peer(..))

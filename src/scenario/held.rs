@@ -42,6 +42,7 @@ impl By {
 pub(super) enum Kind {
     Device,
     Managed,
+    HostPool,
     Pinned,
     Pageable,
 }
@@ -51,6 +52,7 @@ impl Kind {
         match self {
             Kind::Device => "device memory",
             Kind::Managed => "managed memory",
+            Kind::HostPool => "memory of a pool on the host",
             Kind::Pinned => "pinned memory of the host",
             Kind::Pageable => "pageable memory of the host",
         }
@@ -60,6 +62,7 @@ impl Kind {
         match memory {
             Memory::Device(_) => Kind::Device,
             Memory::Managed(_) => Kind::Managed,
+            Memory::HostPool(_) => Kind::HostPool,
             Memory::Pinned(_) => Kind::Pinned,
             Memory::Pageable(_) => Kind::Pageable,
         }
@@ -68,8 +71,12 @@ impl Kind {
 
 impl Held {
     /// An allocation.
-    pub(super) fn placed(decision: &Decision, managed: bool) -> Self {
-        let memory = if managed { Memory::Managed } else { Memory::Device };
+    pub(super) fn placed(decision: &Decision, kind: Kind) -> Self {
+        let memory = match kind {
+            Kind::Managed => Memory::Managed,
+            Kind::HostPool => Memory::HostPool,
+            Kind::Device | Kind::Pinned | Kind::Pageable => Memory::Device,
+        };
         let (from, size) = (0, decision.requested.0);
         Self { memory: memory(decision.alloc), from, size, placement: Some(decision.placement()) }
     }

@@ -10,7 +10,7 @@ use super::names::{Kind, Meaning, Row};
 use super::{Action, Chosen, Handle, codes};
 use crate::base::{Diagnostic, EventId, PoolId, Span, StreamId};
 use crate::syntax::ast::{self, Create, Created, Path};
-use crate::trace::{Resource, StreamKind, StreamSetup};
+use crate::trace::{PoolSetup, Resource, StreamKind, StreamSetup};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many pools there may be. Each keeps a list a stream.
@@ -54,9 +54,21 @@ impl Checker<'_> {
         let known = self.created_name(name, kind);
         let first = match &create.resource {
             Created::Stream { device, kind, .. } => self.create_streams(name, device.as_ref(), *kind),
-            Created::Event(_) => self.create_events(name),
+            Created::Event { interprocess, .. } => self.create_events(name, *interprocess),
             Created::Pool(pool) => self.create_pools(pool),
         };
+        let (nth, name, first) = self.made(name, kind, known, first)?;
+        Some(Action::Create { nth, name, first, reusing: reusing? })
+    }
+
+    /// A line gives a name to what it makes: which such line it is, the name, and what that stands for the first time.
+    pub(super) fn made(
+        &mut self,
+        name: &ast::Name,
+        kind: Kind,
+        known: Option<Option<Resource>>,
+        first: Option<Resource>,
+    ) -> Option<(usize, Resource, Resource)> {
         let known = known?;
         if known.is_none() {
             let meaning = first.map(|first| match first {
@@ -72,7 +84,7 @@ impl Checker<'_> {
         self.follow(place, &name.text, declared.filter(|_| known.is_some()));
         let nth = self.resources.creates;
         self.resources.creates += 1;
-        Some(Action::Create { nth, name: place, first, reusing: reusing? })
+        Some((nth, place, first))
     }
 
     pub(super) fn destroy(&mut self, path: &Path) -> Option<Action> {
@@ -108,7 +120,7 @@ impl Checker<'_> {
     }
 
     /// What a name that is to be created stands for so far; `Some(None)` for a new name.
-    fn created_name(&mut self, name: &ast::Name, kind: Kind) -> Option<Option<Resource>> {
+    pub(super) fn created_name(&mut self, name: &ast::Name, kind: Kind) -> Option<Option<Resource>> {
         if default_stream_word(&name.text).is_some() {
             self.bind(name, kind, None);
             return None;
@@ -178,7 +190,7 @@ impl Checker<'_> {
         let first = StreamId::from_usize(self.setup.streams.len());
         let device = device?;
         for _ in 0..count {
-            let called = self.generation(&name.text);
+            let called = self.generation_of(&name.text);
             self.names.streams.push(called);
             let stream = self.setup.streams.push(StreamSetup { device, kind });
             self.setup.created.push(Resource::Stream(stream));
@@ -186,24 +198,29 @@ impl Checker<'_> {
         Some(Resource::Stream(first))
     }
 
-    fn create_events(&mut self, name: &ast::Name) -> Option<Resource> {
+    pub(super) fn create_events(&mut self, name: &ast::Name, interprocess: bool) -> Option<Resource> {
         let count = self.executions(name, self.names.events.len(), super::NAMES_MAX, "events")?;
         let first = EventId::from_usize(self.names.events.len());
         for _ in 0..count {
-            let called = self.generation(&name.text);
+            let called = self.generation_of(&name.text);
             let event = self.names.events.push(called);
             self.setup.created.push(Resource::Event(event));
+            self.setup.interprocess.extend(interprocess.then_some(event));
         }
         Some(Resource::Event(first))
     }
 
     fn create_pools(&mut self, pool: &ast::Pool) -> Option<Resource> {
         let setup = self.pool_setup(pool);
-        let count = self.executions(&pool.name, self.setup.pools.len(), POOLS_MAX, "pools")?;
+        self.new_pools(&pool.name, setup)
+    }
+
+    pub(super) fn new_pools(&mut self, name: &ast::Name, setup: Option<PoolSetup>) -> Option<Resource> {
+        let count = self.executions(name, self.setup.pools.len(), POOLS_MAX, "pools")?;
         let first = PoolId::from_usize(self.setup.pools.len());
         let setup = setup?;
         for _ in 0..count {
-            let called = self.generation(&pool.name.text);
+            let called = self.generation_of(&name.text);
             self.names.pools.push(called);
             let pool = self.setup.pools.push(setup);
             self.setup.created.push(Resource::Pool(pool));
@@ -226,18 +243,24 @@ impl Checker<'_> {
     }
 
     /// What reports call the next thing of a name: `s`, then `s(2)`.
-    pub(super) fn generation(&mut self, name: &str) -> String {
+    fn generation_of(&mut self, name: &str) -> String {
         let known = u64::from(self.table.get(name).is_some());
-        let generation = self.resources.generations.entry(name.to_owned()).or_insert(known);
+        let called = self.reported(name);
+        self.generation(called, known)
+    }
+
+    /// The same for what is called so, of which there are so many already.
+    pub(super) fn generation(&mut self, called: String, known: u64) -> String {
+        let generation = self.resources.generations.entry(called.clone()).or_insert(known);
         *generation += 1;
-        if *generation == 1 { name.to_owned() } else { format!("{name}({generation})") }
+        if *generation == 1 { called } else { format!("{called}({generation})") }
     }
 }
 
 fn kind_of(resource: &Created) -> Kind {
     match resource {
         Created::Stream { .. } => Kind::Stream,
-        Created::Event(_) => Kind::Event,
+        Created::Event { .. } => Kind::Event,
         Created::Pool(_) => Kind::Pool,
     }
 }

@@ -9,7 +9,9 @@ use super::check::Checker;
 use super::extents::{self, Extents, Wrong};
 use super::held::{By, Kind};
 use super::life::Named;
-use super::{Action, Called, Chosen, Formula, Handle, Instruction, Outcome, Place, codes};
+use super::{
+    Action, Called, Chosen, ExportOf, Formula, Handle, ImportInto, Instruction, Outcome, Place, codes,
+};
 use crate::base::{BufferId, Diagnostic, StmtId};
 use crate::trace::Resource;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +39,9 @@ impl Life {
         }
     }
 }
+
+/// A size that only the run tells.
+const UNKNOWN: Formula = Formula::Register(super::Register(0));
 
 /// A block that handles a failure, while it is walked.
 struct Handler {
@@ -81,7 +86,9 @@ fn explain(checker: &Checker<'_>, stmt: StmtId, nth: usize, mistake: Mistake, sl
     if let Some(nth) = slot.checked_sub(buffers.len()) {
         return explain_resource(checker, stmt, mistake, &checker.resources.named[nth]);
     }
+    // Without the process that it is of.
     let name = &buffers[BufferId::from_usize(slot)];
+    let name = name.rsplit_once('.').map_or(name.as_str(), |(_, name)| name);
     let at = checker.mention(stmt, nth);
     match mistake {
         Mistake::StillExists(_) | Mistake::KeepsHandle => unreachable!("a buffer is not created"),
@@ -313,9 +320,12 @@ impl<'c> Walk<'c> {
 
     fn call(&mut self, stmt: StmtId, action: &Action) {
         match action {
-            Action::Alloc { buffer, size, .. } => self.alloc(stmt, buffer, size, Kind::Device),
+            Action::Alloc { buffer, size, pool, .. } => {
+                self.alloc(stmt, buffer, size, self.extents.kind_of(*pool));
+            }
             Action::Malloc { buffer, size, managed, .. } => {
-                self.alloc(stmt, buffer, size, if *managed { Kind::Managed } else { Kind::Device });
+                let kind = if *managed { Kind::Managed } else { Kind::Device };
+                self.alloc(stmt, buffer, size, Some(kind));
             }
             Action::Free { buffer, .. } | Action::PlainFree(buffer) => {
                 if let Some(buffer) = self.used(stmt, 0, buffer)
@@ -329,6 +339,16 @@ impl<'c> Walk<'c> {
                 for (nth, (place, _)) in uses.iter().enumerate() {
                     self.touched(stmt, nth, place, By::Device);
                 }
+            }
+            Action::Import { into: ImportInto::Memory { buffer, pool }, .. } => {
+                let kind = self.extents.kind_of(Some(*pool));
+                self.alloc(stmt, buffer, &UNKNOWN, kind);
+            }
+            Action::Import { into: ImportInto::Resource { name, .. }, .. } => {
+                self.create(stmt, *name, None);
+            }
+            Action::Export { what: ExportOf::Memory(buffer), .. } => {
+                self.used(stmt, 0, buffer);
             }
             Action::Create { name, reusing, .. } => {
                 let reusing = reusing.as_ref().and_then(|old| self.slot(old));
@@ -344,14 +364,7 @@ impl<'c> Walk<'c> {
                     self.touched(stmt, nth, place, By::Host);
                 }
             }
-            Action::Copy { to, from, .. } => {
-                let sides = [(0, to), (1, from)].map(|(nth, place)| self.touched(stmt, nth, place, By::Copy));
-                if let [Some(left), Some(right)] = sides
-                    && let Some(wrong) = self.extents.copied((left, to), (right, from))
-                {
-                    self.mistake(stmt, 0, Mistake::Place(wrong), left);
-                }
-            }
+            Action::Copy { to, from, .. } => self.copied(stmt, to, from),
             Action::Memset { at, .. } => {
                 self.touched(stmt, 0, at, By::Device);
             }
@@ -370,7 +383,16 @@ impl<'c> Walk<'c> {
         }
     }
 
-    fn alloc(&mut self, stmt: StmtId, buffer: &Chosen<BufferId>, size: &Formula, kind: Kind) {
+    fn copied(&mut self, stmt: StmtId, to: &Place, from: &Place) {
+        let sides = [(0, to), (1, from)].map(|(nth, place)| self.touched(stmt, nth, place, By::Copy));
+        if let [Some(left), Some(right)] = sides
+            && let Some(wrong) = self.extents.copied((left, to), (right, from))
+        {
+            self.mistake(stmt, 0, Mistake::Place(wrong), left);
+        }
+    }
+
+    fn alloc(&mut self, stmt: StmtId, buffer: &Chosen<BufferId>, size: &Formula, kind: Option<Kind>) {
         let Some(buffer) = self.chosen(buffer) else { return };
         self.extents.allocated(buffer, size, kind);
         self.names(buffer);

@@ -3,7 +3,6 @@
 use super::check::Checker;
 use super::names::{Kind, Meaning};
 use super::{Action, Unit, codes};
-use crate::base::DeviceId;
 use crate::syntax::ast::{self, Path};
 use crate::trace::{DeviceFigure, Reading};
 
@@ -17,8 +16,9 @@ impl Checker<'_> {
                 _ => None,
             },
             // As in CUDA, where the first device is the current one of a thread that says nothing.
-            None => Some(DeviceId::new(0)),
+            None => self.first_device(),
         };
+        let device = device.map(|device| self.setup.physical(device));
         Some(Action::Malloc { device: device?, size: size?, managed: malloc.managed, buffer: buffer? })
     }
 
@@ -35,6 +35,6 @@ impl Checker<'_> {
         let whole = self.no_index(device).and(self.no_index(figure));
         let known = DeviceFigure::ALL.map(|figure| (figure.name(), figure));
         let word = self.word(&figure.name, codes::UNKNOWN_ATTRIBUTE, "figure of a device called", known);
-        Some(whole.and(word).map(|figure| Reading::Device(id, figure)))
+        Some(whole.and(word).map(|figure| Reading::Device(self.setup.physical(id), figure)))
     }
 }

@@ -17,11 +17,13 @@ mod handles;
 mod held;
 mod life;
 mod lifetimes;
+mod locations;
 mod memory;
 mod moments;
 mod names;
 mod outcomes;
 mod places;
+mod processes;
 mod program;
 mod reach;
 #[cfg(test)]
@@ -29,7 +31,7 @@ mod tests;
 mod threads;
 mod value;
 
-pub use action::{Action, Called};
+pub use action::{Action, Called, ExportOf, ImportInto};
 pub use broken::Broken;
 pub use check::{NAMES_MAX, RUN_STATEMENTS_MAX, check};
 pub use codes::TABLE as CODES;

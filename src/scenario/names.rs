@@ -32,6 +32,23 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// What an import gives a name to.
+    const fn imported(place: &ast::ImportPlace) -> Self {
+        match place {
+            ast::ImportPlace::On(_) => Kind::Pool,
+            ast::ImportPlace::From(_) => Kind::Buffer,
+            ast::ImportPlace::Nothing => Kind::Event,
+        }
+    }
+
+    /// Whether a name of this kind means the same in every process.
+    const fn is_common(self) -> bool {
+        matches!(
+            self,
+            Kind::Device | Kind::Kernel | Kind::Collective | Kind::Value | Kind::Signal | Kind::Barrier
+        )
+    }
+
     pub(super) fn with_article(self) -> &'static str {
         match self {
             Kind::Device => "a device",
@@ -159,6 +176,53 @@ impl NameTable {
         table
     }
 
+    /// The names that a process begins with: those that it shares with the text around, whose devices it knows so.
+    pub(super) fn of_process(
+        items: &[Item],
+        text: &str,
+        around: &Self,
+        devices: &BTreeMap<DeviceId, DeviceId>,
+    ) -> Self {
+        let mut table = Self {
+            has_devices: around.has_devices,
+            has_broken_lines: around.has_broken_lines,
+            perhaps: around.perhaps.clone(),
+            touched: around.touched.clone(),
+            ..Self::default()
+        };
+        for word in DEFAULT_STREAMS {
+            table.bind(word, Binding { kind: Kind::Stream, meaning: None, span: None });
+        }
+        for (name, binding) in around.bindings.iter().filter(|(_, binding)| binding.kind.is_common()) {
+            let mut binding = binding.clone();
+            if let Some(Meaning::Device(device)) = &mut binding.meaning {
+                *device = devices.get(device).copied().unwrap_or(*device);
+            }
+            table.bind(name, binding);
+        }
+        table.survey(items, text);
+        table
+    }
+
+    /// The names that another table does not have.
+    pub(super) fn hidden_from(&self, other: &Self) -> BTreeSet<String> {
+        self.bindings.keys().filter(|name| !other.bindings.contains_key(*name)).cloned().collect()
+    }
+
+    /// The names of a process that ends, where they are names of all.
+    pub(super) fn share(&mut self, of_process: Self) {
+        for (name, binding) in of_process.bindings {
+            if matches!(binding.kind, Kind::Signal | Kind::Barrier) && !self.bindings.contains_key(&name) {
+                self.bindings.insert(name, binding);
+            }
+        }
+    }
+
+    /// What a name is declared as further down.
+    pub(super) fn later(&self, name: &str) -> Option<Kind> {
+        self.anywhere.get(name).map(|(kind, _)| *kind)
+    }
+
     fn survey(&mut self, items: &[Item], text: &str) {
         for item in items {
             match &item.content {
@@ -188,8 +252,8 @@ impl NameTable {
             Statement::Streams(streams) => {
                 streams.names.iter().for_each(|declared| self.declares(Kind::Stream, &declared.name));
             }
-            Statement::Events(names) => {
-                names.iter().for_each(|declared| self.declares(Kind::Event, &declared.name));
+            Statement::Events(events) => {
+                events.names.iter().for_each(|declared| self.declares(Kind::Event, &declared.name));
             }
             Statement::HostBuffers(declared) => {
                 declared.names.iter().for_each(|one| self.declares(Kind::HostBuffer, &one.name));
@@ -200,6 +264,7 @@ impl NameTable {
             Statement::Let(value) => self.declares(Kind::Value, &value.name),
             Statement::Repeat(repeat) => self.survey(&repeat.body.items, text),
             Statement::Asynchronous(asynchronous) => self.declares(Kind::Thread, &asynchronous.name),
+            Statement::Process(process) => self.declares(Kind::Thread, &process.name),
             Statement::Thread(thread) => {
                 self.declares(Kind::Thread, &thread.name.name);
                 self.survey(&thread.body.items, text);
@@ -219,10 +284,13 @@ impl NameTable {
                 if let CallKind::Create(create) = &call.kind {
                     let kind = match &create.resource {
                         Created::Stream { .. } => Kind::Stream,
-                        Created::Event(_) => Kind::Event,
+                        Created::Event { .. } => Kind::Event,
                         Created::Pool(_) => Kind::Pool,
                     };
                     self.declares(kind, create.resource.name());
+                }
+                if let CallKind::Import(import) = &call.kind {
+                    self.declares(Kind::imported(&import.place), &import.name.segments[0].name);
                 }
                 if let Some(body) = call.body() {
                     self.survey(&body.items, text);
@@ -249,8 +317,9 @@ impl NameTable {
 
     /// Names that a line may have declared, had it been right: those after a declaring word, before `=`, after `until`.
     fn survey_broken(&mut self, line: &str) {
-        const DECLARING: [&str; 16] = [
+        const DECLARING: [&str; 17] = [
             "create",
+            "process",
             "device",
             "pool",
             "stream",
@@ -267,9 +336,9 @@ impl NameTable {
             "await",
             "barrier",
         ];
-        const OTHER: [&str; 18] = [
-            "millpond", "scenario", "sync", "sleep", "trim", "set", "grant", "revoke", "reset", "destroy",
-            "join", "free", "copy", "memset", "read", "write", "expect", "snapshot",
+        const OTHER: [&str; 19] = [
+            "millpond", "scenario", "sync", "sleep", "trim", "set", "grant", "revoke", "export", "reset",
+            "destroy", "join", "free", "copy", "memset", "read", "write", "expect", "snapshot",
         ];
         self.has_broken_lines = true;
         let words: Vec<&str> = line

@@ -5,7 +5,7 @@ use super::declare::access as access_of;
 use super::held::Kind as MemoryKind;
 use super::names::{Kind, Meaning};
 use super::{Action, Chosen, Instruction, Outcome, Place, Unit, codes};
-use crate::base::{BufferId, Bytes, DeviceId, Diagnostic, Nanos, Span, StmtId, StreamId, stable_hash};
+use crate::base::{BufferId, Bytes, Diagnostic, Nanos, Span, StmtId, StreamId, stable_hash};
 use crate::syntax::ast::{self, Path};
 use crate::trace::Law;
 
@@ -119,10 +119,10 @@ impl Checker<'_> {
         let (stream, draws) = match &on {
             Some((path, stream)) => (stream.clone(), self.draws_of(path, word)),
             None => {
-                let has_device = !self.setup.devices.is_empty();
-                let (first, span) = (DeviceId::from_usize(0), self.statements[stmt].span);
-                let stream = has_device.then(|| self.default_stream(first, "legacy", span)).flatten();
-                let nth = self.launches.entry((String::new(), word.to_owned())).or_default();
+                let span = self.statements[stmt].span;
+                let first = self.first_device();
+                let stream = first.and_then(|first| self.default_stream(first, "legacy", span));
+                let nth = self.launches.entry((self.reported(""), word.to_owned())).or_default();
                 *nth += 1;
                 (stream, stable_hash(&["", word, &nth.to_string()]))
             }

@@ -8,6 +8,7 @@ use crate::base::{
     KernelId, PoolId, SignalId, SnapshotId, Span, StmtId, StreamId,
 };
 use crate::trace::{Failure, Setup, Target};
+use std::collections::BTreeSet;
 
 /// A checked scenario.
 #[derive(Clone, Debug)]
@@ -72,8 +73,10 @@ pub struct Names {
     pub barriers: IndexVec<BarrierId, String>,
     /// Collectives.
     pub collectives: IndexVec<CollectiveId, String>,
-    /// Signals.
+    /// Signals, and the names of exports.
     pub signals: IndexVec<SignalId, String>,
+    /// Those of them that are names of exports.
+    pub shares: BTreeSet<SignalId>,
     /// Buffers: `x`, `block[7]`.
     pub buffers: IndexVec<BufferId, String>,
 }

@@ -3,7 +3,7 @@
 use super::check::Checker;
 use super::names::{Kind, Meaning};
 use super::{Action, Demand, Expect, Formula, Instruction, codes};
-use crate::base::{DeviceId, Diagnostic, StmtId};
+use crate::base::{DeviceId, Diagnostic, Span, StmtId};
 use crate::syntax::ast::{self, Path, SettingValue};
 use crate::trace::{Reach, Reading};
 
@@ -15,10 +15,12 @@ impl Checker<'_> {
             SettingValue::Expression(value) => {
                 let label = "expected a list such as `[gpu1, gpu2]`";
                 let message = "`peers` takes a list of devices";
-                let diagnostic = Diagnostic::error(codes::WRONG_UNIT, message, value.span, label);
-                let list = format!("[{}]", &self.text[value.span.range()]);
+                let written = self.text[value.span.range()].trim_end();
+                let span = Span::new(value.span.start, value.span.start + written.len() as u32);
+                let diagnostic = Diagnostic::error(codes::WRONG_UNIT, message, span, label);
+                let list = format!("[{written}]");
                 self.tell(match value.kind {
-                    ast::ExpressionKind::Path(_) => diagnostic.fix("write a list", value.span, list),
+                    ast::ExpressionKind::Path(_) => diagnostic.fix("write a list", span, list),
                     _ => diagnostic,
                 });
                 Vec::new()

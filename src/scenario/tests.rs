@@ -334,11 +334,46 @@ fn invalid_lines_about_memory() {
     }
 }
 
+#[test]
+fn invalid_lines_about_access_and_processes() {
+    for (lines, expected) in [
+        ("grant p to a", "7 wrong_kind: `a` is a stream, but a device is needed here"),
+        ("revoke e from gpu0", "7 wrong_kind: `e` is an event, but a pool is needed here"),
+        ("expect a reaches p", "7 wrong_kind: `a` is a stream, but a device is needed here"),
+        ("expect gpu0 reaches a", "7 wrong_kind: `a` is a stream, but a pool or a device is needed here"),
+        ("pool h on host { handle = fabric }", "7 impossible_pool: there is no such pool as `h`"),
+        ("pool h on host_numa_current", "7 impossible_pool: there is no such pool as `h`"),
+        ("pool h { handle = posix }", "7 unknown_setting: there is no type of handles called `posix`"),
+        (
+            "pool h on host\na: x = alloc 1B from h\nread x\npool n on host_numa 4294967296",
+            "10 value_out_of_range: there is no such node",
+        ),
+        ("export a as h", "7 wrong_kind: `a` is a stream, but a pool, a buffer or an event is needed here"),
+        ("export p as h\nexport e as h", "8 duplicate_name: two lines export something as `h`"),
+        ("q = import h on gpu0", "7 unknown_name: nothing is exported as `h`"),
+        ("export e as h\nq = import h on gpu0", "8 wrong_kind: `h` is an event, and a pool is imported here"),
+        ("export p as h\nq = import h on host_numa 0", "8 wrong_kind: the pool `h` is not there"),
+        ("process o {\n sync a\n}", "8 unknown_name: nothing is called `a`"),
+        ("process o {\n stream t\n}\nsync t", "10 unknown_name: nothing is called `t`"),
+        ("thread t {\n process o {\n }\n}", "8 misplaced_declaration: a process cannot stand in a block"),
+        ("process o {\n device d\n}", "8 misplaced_declaration: a declaration cannot stand in a block"),
+        ("process a {\n}", "7 duplicate_name: `a` is already the name of a stream"),
+    ] {
+        assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");
+    }
+    let fine = "process o {\n stream a\n event e\n pool p\n a: x = alloc 1B from p\n a: k(x)\n a: free x\n signal go\n}\nawait go";
+    assert_eq!(check(&after_declarations(fine)), Vec::<String>::new());
+    let itself = "device gpu0 { peers = [gpu0] }";
+    assert_eq!(check(itself), ["1 wrong_kind: `gpu0` is no peer of its own"]);
+}
+
 /// A mistake is told where it is made, not again where the name is used.
 #[test]
 fn no_mistake_follows_from_another() {
     for lines in [
         "pool q on gpu7\na: x = alloc 1B from q\ntrim q to 0B",
+        "export z as h\nprocess o {\n y = import h\n sync y\n}",
+        "pool h on host { handle = fabric }\na: x = alloc 1B from h\ngrant h to gpu0",
         "let n = 1MiB + 1us\na: x = alloc n\na: free x",
         "a: x = alloc 5\na: k(x)\na: free x\na: x = alloc 1B",
         "a: x = alloc 1B\na: fre x\na: x = alloc 1B",

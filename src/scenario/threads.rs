@@ -84,7 +84,7 @@ impl Checker<'_> {
     }
 
     /// The code of a thread, which stands where it is started.
-    fn spawned(&mut self, stmt: StmtId, thread: Chosen<HostId>, body: impl FnOnce(&mut Self)) {
+    pub(super) fn spawned(&mut self, stmt: StmtId, thread: Chosen<HostId>, body: impl FnOnce(&mut Self)) {
         let start = self.code.len();
         self.code.push(Instruction::Spawn { stmt, thread: thread.clone(), end: 0 });
         body(self);
@@ -130,7 +130,7 @@ impl Checker<'_> {
     }
 
     /// The ids of a thread, or of an array of them: as many as its index can choose.
-    fn new_threads(&mut self, segment: &ast::Segment) -> Option<(Row<HostId>, Option<Formula>)> {
+    pub(super) fn new_threads(&mut self, segment: &ast::Segment) -> Option<(Row<HostId>, Option<Formula>)> {
         let index = match &segment.index {
             Some(index) => Some(self.index(index)?),
             None => None,
@@ -147,12 +147,14 @@ impl Checker<'_> {
         if !self.bind(name, Kind::Thread, Some(Meaning::Thread(row))) {
             return None;
         }
+        let called = self.reported(&name.text);
         let names = (0..count.unwrap_or(1)).map(|nth| match count {
-            Some(_) => format!("{}[{nth}]", name.text),
-            None => name.text.clone(),
+            Some(_) => format!("{called}[{nth}]"),
+            None => called.clone(),
         });
         self.names.hosts.extend(names);
         self.setup.hosts = self.names.hosts.len();
+        self.setup.processes.extend((0..count.unwrap_or(1)).map(|_| self.process.id));
         Some((row, index.map(|index| index.formula)))
     }
 

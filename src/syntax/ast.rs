@@ -5,12 +5,14 @@
 mod create;
 mod expect;
 mod memory;
+mod processes;
 mod threads;
 mod value;
 
 pub use create::{Create, Created};
 pub use expect::{Expect, Moment, Relation, When};
 pub use memory::*;
+pub use processes::*;
 pub use threads::*;
 pub use value::*;
 
@@ -100,8 +102,8 @@ pub enum Statement {
     Pool(Pool),
     /// `stream a, b[4] on gpu0 non_blocking`
     Streams(Streams),
-    /// `event e, f[2]`
-    Events(Vec<Declared>),
+    /// `event e, f[2] { interprocess }`
+    Events(Events),
     /// `kernel fill(out: write) takes 10us`
     Kernel(Kernel),
     /// `collective c(x: read_write) of 2 takes 50us`
@@ -116,6 +118,8 @@ pub enum Statement {
     Repeat(Repeat),
     /// `thread t { .. }`
     Thread(Thread),
+    /// `process p { .. }`
+    Process(Process),
     /// `async r = host_write h takes 5us`
     Asynchronous(Asynchronous),
     /// `variant off { .. }`
@@ -134,6 +138,7 @@ impl Statement {
         match self {
             Statement::Repeat(repeat) => Some(&repeat.body),
             Statement::Thread(thread) => Some(&thread.body),
+            Statement::Process(process) => Some(&process.body),
             Statement::Call(call) => call.handler(),
             _ => None,
         }
@@ -144,6 +149,7 @@ impl Statement {
         match self {
             Statement::Repeat(repeat) => Some(&mut repeat.body),
             Statement::Thread(thread) => Some(&mut thread.body),
+            Statement::Process(process) => Some(&mut process.body),
             Statement::Call(call) => call.handler_mut(),
             _ => None,
         }
@@ -164,8 +170,8 @@ pub struct Device {
 pub struct Pool {
     /// Its name.
     pub name: Name,
-    /// The device after `on`.
-    pub device: Option<Name>,
+    /// Where its memory is, after `on`.
+    pub location: Option<Location>,
     /// Its settings.
     pub settings: Settings,
 }
@@ -426,6 +432,15 @@ pub enum CallKind {
         /// The device.
         device: Name,
     },
+    /// `export p as hp`
+    Export {
+        /// A pool, a buffer or an event.
+        what: Path,
+        /// The name by which others import it.
+        under: Name,
+    },
+    /// `q = import hp on gpu0`
+    Import(Import),
     /// `create stream s`
     Create(Create),
     /// `destroy s`

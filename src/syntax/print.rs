@@ -4,6 +4,7 @@
 //! is words and signs to it. Names, numbers and parentheses stay as they were written.
 
 mod memory;
+mod processes;
 
 use super::ast::*;
 use super::{FILE_BYTES_MAX, LINE_BYTES_MAX, parse};
@@ -189,13 +190,13 @@ impl Display for Statement {
             Statement::Scenario(title) => write!(f, "scenario \"{title}\""),
             Statement::Model(model) => write!(f, "model {model}"),
             Statement::Device(Device { name, settings }) => write!(f, "device {name}{settings}"),
-            Statement::Pool(Pool { name, device, settings }) => {
-                write!(f, "pool {name}{}{settings}", After(" on ", device))
+            Statement::Pool(Pool { name, location, settings }) => {
+                write!(f, "pool {name}{}{settings}", After(" on ", location))
             }
             Statement::Streams(Streams { names, device, kind }) => {
                 write!(f, "stream {}{}{}", Commas(names), After(" on ", device), After(" ", kind))
             }
-            Statement::Events(names) => write!(f, "event {}", Commas(names)),
+            Statement::Events(events) => events.fmt(f),
             Statement::Kernel(Kernel { name, parameters, takes }) => {
                 write!(f, "kernel {name}({}) takes {takes}", Commas(parameters))
             }
@@ -207,6 +208,7 @@ impl Display for Statement {
                 write!(f, " of {parts} takes {takes}")
             }
             Statement::Thread(Thread { name, .. }) => write!(f, "thread {name} {{"),
+            Statement::Process(Process { name, .. }) => write!(f, "process {name} {{"),
             Statement::HostBuffers(declared) => declared.fmt(f),
             Statement::View(View { name, of }) => write!(f, "view {name} = {of}"),
             Statement::Asynchronous(Asynchronous { name, at, access, takes }) => {
@@ -343,6 +345,8 @@ impl Display for CallKind {
             CallKind::Grant(Grant { pool, device, access }) => {
                 write!(f, "grant {pool} to {device}{}", After(" ", access))
             }
+            CallKind::Export { what, under } => write!(f, "export {what} as {under}"),
+            CallKind::Import(import) => import.fmt(f),
             CallKind::Revoke { pool, device } => write!(f, "revoke {pool} from {device}"),
             CallKind::Create(create) => write!(f, "create {create}"),
             CallKind::Destroy(resource) => write!(f, "destroy {resource}"),
@@ -366,11 +370,16 @@ impl Display for Create {
             Created::Stream { name, device, kind } => {
                 write!(f, "stream {name}{}{}", After(" on ", device), After(" ", kind))?;
             }
-            Created::Event(name) => write!(f, "event {name}")?,
-            Created::Pool(Pool { name, device, .. }) => write!(f, "pool {name}{}", After(" on ", device))?,
+            Created::Event { name, .. } => write!(f, "event {name}")?,
+            Created::Pool(Pool { name, location, .. }) => {
+                write!(f, "pool {name}{}", After(" on ", location))?;
+            }
         }
         After(" reusing ", &self.reusing).fmt(f)?;
-        self.resource.settings().map_or(Ok(()), |settings| settings.fmt(f))
+        match &self.resource {
+            Created::Event { interprocess: true, .. } => f.write_str(" { interprocess }"),
+            resource => resource.settings().map_or(Ok(()), |settings| settings.fmt(f)),
+        }
     }
 }
 

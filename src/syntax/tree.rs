@@ -1,6 +1,7 @@
 //! From pest's pairs of one line to the syntax tree. The grammar guarantees the shapes; numbers are read here.
 
 mod memory;
+mod processes;
 
 use super::ast::*;
 use super::codes;
@@ -63,7 +64,7 @@ impl Tree<'_> {
             }
             Rule::pool => self.pool(parts, opens),
             Rule::streams => self.streams(parts),
-            Rule::events => Statement::Events(parts.map(|part| self.declared(part)).collect()),
+            Rule::events => Statement::Events(self.events(parts)),
             Rule::kernel => self.kernel(parts),
             Rule::host_buffer => self.host_buffers(parts),
             Rule::view => {
@@ -72,6 +73,9 @@ impl Tree<'_> {
             Rule::collective => self.collective(parts),
             Rule::thread => {
                 Statement::Thread(Thread { name: self.segment(next(&mut parts)), body: Body::default() })
+            }
+            Rule::process => {
+                Statement::Process(Process { name: self.name(next(&mut parts)), body: Body::default() })
             }
             Rule::asynchronous => self.asynchronous(negated),
             Rule::variant => {
@@ -95,8 +99,8 @@ impl Tree<'_> {
     fn pool<'t>(&mut self, mut parts: impl Iterator<Item = Node<'t>>, opens: bool) -> Statement {
         let name = self.name(next(&mut parts));
         let mut parts = parts.peekable();
-        let device = parts.next_if(|part| part.as_rule() == Rule::on_device).map(|on| self.only_name(on));
-        Statement::Pool(Pool { name, device, settings: self.inline_settings(parts, opens) })
+        let location = parts.next_if(|part| part.as_rule() == Rule::location).map(|on| self.location(on));
+        Statement::Pool(Pool { name, location, settings: self.inline_settings(parts, opens) })
     }
 
     /// The only part of a node, which is a word.
@@ -255,6 +259,10 @@ impl Tree<'_> {
             Rule::revoke => {
                 CallKind::Revoke { pool: self.path(next(&mut parts)), device: self.name(next(&mut parts)) }
             }
+            Rule::export => {
+                CallKind::Export { what: self.path(next(&mut parts)), under: self.name(next(&mut parts)) }
+            }
+            Rule::import => CallKind::Import(self.import(parts)),
             Rule::create => CallKind::Create(self.create(next(&mut parts))),
             Rule::destroy => CallKind::Destroy(self.path(next(&mut parts))),
             Rule::signal => CallKind::Signal(self.name(next(&mut parts))),
@@ -277,19 +285,21 @@ impl Tree<'_> {
         let rule = node.as_rule();
         let opens = node.clone().into_inner().any(|child| child.as_rule() == Rule::open);
         let mut parts: Vec<_> = parts(node).collect();
+        let interprocess = parts.pop_if(|last| last.as_rule() == Rule::flags).is_some();
         let reusing = parts.iter().position(|part| part.as_rule() == Rule::reusing);
         let reusing = reusing.map(|at| self.only_path(parts.remove(at)));
         let mut parts = parts.into_iter();
         let name = self.name(next(&mut parts));
         let mut parts = parts.peekable();
+        let location = parts.next_if(|part| part.as_rule() == Rule::location).map(|on| self.location(on));
         let device = parts.next_if(|part| part.as_rule() == Rule::on_device).map(|on| self.only_name(on));
         let resource = match rule {
             Rule::created_stream => {
                 let kind = parts.next().map(|kind| stream_kind(&kind));
                 Created::Stream { name, device, kind }
             }
-            Rule::created_event => Created::Event(name),
-            _ => Created::Pool(Pool { name, device, settings: self.inline_settings(parts, opens) }),
+            Rule::created_event => Created::Event { name, interprocess },
+            _ => Created::Pool(Pool { name, location, settings: self.inline_settings(parts, opens) }),
         };
         Create { resource, reusing }
     }

@@ -168,6 +168,22 @@ pub enum Call {
     },
     /// `cudaStreamDestroy`, `cudaEventDestroy`, `cudaMemPoolDestroy`: returns at once, and what was submitted goes on.
     Destroy(Resource),
+    /// `cudaMemPoolExportToShareableHandle`, `cudaMemPoolExportPointer`, `cudaIpcGetEventHandle`: whoever imports under this
+    /// signal goes on, and has seen what this thread has.
+    Export {
+        /// What is exported.
+        what: Exported,
+        /// Under which signal.
+        under: SignalId,
+    },
+    /// `cudaMemPoolImportFromShareableHandle`, `cudaMemPoolImportPointer`, `cudaIpcOpenEventHandle`: waits until the export has
+    /// happened, and not for what was exported to be ready.
+    Import {
+        /// Under which signal it was exported.
+        under: SignalId,
+        /// What it becomes.
+        into: Imported,
+    },
     /// Whatever waits for this signal goes on; a signal stays given.
     Signal(SignalId),
     /// Waits until a signal is given.
@@ -215,6 +231,7 @@ impl Call {
                 | Call::Poll(_)
                 | Call::Sleep(_)
                 | Call::Await(_)
+                | Call::Import { .. }
                 | Call::Join(_)
                 | Call::Barrier(_)
         )
@@ -230,6 +247,28 @@ pub enum Resource {
     Event(EventId),
     /// A pool.
     Pool(PoolId),
+}
+
+/// What one process offers to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exported {
+    /// A pool.
+    Pool(PoolId),
+    /// An allocation.
+    Memory(AllocId),
+    /// An event.
+    Event(EventId),
+}
+
+/// What a process makes of what another one offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Imported {
+    /// This pool.
+    Pool(PoolId),
+    /// An allocation of this pool, which is an imported one.
+    Memory(PoolId),
+    /// This event.
+    Event(EventId),
 }
 
 /// What a synchronise waits for.

@@ -10,6 +10,8 @@ pub enum Memory {
     Device(AllocId),
     /// Managed memory, which host and devices reach.
     Managed(AllocId),
+    /// The host's, of a pool: it reaches that, and devices with access to the pool do.
+    HostPool(AllocId),
     /// Page-locked memory of the host (`cudaMallocHost`), which devices reach too.
     Pinned(HostBufferId),
     /// Any other memory of the host, which only it and copies reach.
@@ -20,14 +22,14 @@ impl Memory {
     /// The allocation, of memory that is one.
     pub const fn alloc(self) -> Option<AllocId> {
         match self {
-            Memory::Device(alloc) | Memory::Managed(alloc) => Some(alloc),
+            Memory::Device(alloc) | Memory::Managed(alloc) | Memory::HostPool(alloc) => Some(alloc),
             Memory::Pinned(_) | Memory::Pageable(_) => None,
         }
     }
 
     /// Whether it is the host's own.
     pub const fn is_host(self) -> bool {
-        matches!(self, Memory::Pinned(_) | Memory::Pageable(_))
+        matches!(self, Memory::HostPool(_) | Memory::Pinned(_) | Memory::Pageable(_))
     }
 }
 

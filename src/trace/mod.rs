@@ -14,7 +14,9 @@ mod setup;
 mod sink;
 mod state;
 
-pub use call::{Attribute, Call, Comparison, Failure, Figure, Law, Reply, Resource, Takes, Target};
+pub use call::{
+    Attribute, Call, Comparison, Exported, Failure, Figure, Imported, Law, Reply, Resource, Takes, Target,
+};
 pub use cut::{Cut, Ticket, join};
 pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refusal, Refusals};
 pub use device::{DeviceFigure, DeviceState, Reading};
@@ -23,8 +25,8 @@ pub use memory::{Access, Memory, Use};
 pub use operands::{Ended, Operands, Readiness};
 pub use reach::{DeviceSet, Reach};
 pub use setup::{
-    Attributes, CollectiveSetup, DeviceSetup, HostCosts, Model, PoolSetup, Remap, Reuse, Rules, Setup,
-    StreamKind, StreamSetup,
+    Attributes, CollectiveSetup, DeviceSetup, HandleType, HostCosts, Location, Model, PoolSetup, Remap,
+    Reuse, Rules, Setup, StreamKind, StreamSetup,
 };
 pub use sink::{Detail, Nothing, Sink};
 pub use state::{Account, Block, BlockState, Ledger, PoolPicture, PoolState};

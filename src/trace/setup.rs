@@ -1,7 +1,9 @@
 //! The world before the first call: devices, pools, streams, and the numbers of the allocator that documents leave open.
 
 use super::{DeviceSet, Law, Resource};
-use crate::base::{BarrierId, Bytes, CollectiveId, DeviceId, IndexVec, Nanos, PoolId, StreamId};
+use crate::base::{
+    BarrierId, Bytes, CollectiveId, DeviceId, EventId, HostId, IndexVec, Nanos, PoolId, ProcessId, StreamId,
+};
 
 /// Everything that exists before the first call, and what later calls create.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,10 +18,14 @@ pub struct Setup {
     pub streams: IndexVec<StreamId, StreamSetup>,
     /// How many events there are.
     pub events: usize,
+    /// Those of them that other processes can open (`cudaEventInterprocess`), ascending.
+    pub interprocess: Vec<EventId>,
     /// How many signals there are.
     pub signals: usize,
     /// How many host threads there are; the first one makes the first call.
     pub hosts: usize,
+    /// The process of each host thread; those beyond are of the first one.
+    pub processes: IndexVec<HostId, ProcessId>,
     /// The barriers: how many threads each lets go on together.
     pub barriers: IndexVec<BarrierId, u32>,
     /// The collectives.
@@ -30,6 +36,18 @@ pub struct Setup {
     pub rules: Rules,
     /// What calls cost the host.
     pub host: HostCosts,
+}
+
+impl Setup {
+    /// A device as the first process knows it.
+    pub fn physical(&self, device: DeviceId) -> DeviceId {
+        self.devices[device].same_as.unwrap_or(device)
+    }
+
+    /// The process of a host thread.
+    pub fn process_of(&self, host: HostId) -> ProcessId {
+        self.processes.get(host).copied().unwrap_or_else(|| ProcessId::from_raw(0))
+    }
 }
 
 /// An allocator that a program can run on.
@@ -76,9 +94,19 @@ pub struct DeviceSetup {
     pub memory: Bytes,
     /// The devices that can reach its memory, and whose memory it can reach (`cudaDeviceCanAccessPeer`).
     pub peers: DeviceSet,
+    /// The process that sees it so. Each process has streams, pools and a default stream of its own on a device, and so an id
+    /// of its own for it.
+    pub process: ProcessId,
+    /// The device that this is, as the first process sees it. `None`: this one.
+    pub same_as: Option<DeviceId>,
 }
 
 impl DeviceSetup {
+    /// A device of the first process, without peers.
+    pub fn new(memory: Bytes) -> Self {
+        Self { memory, peers: DeviceSet::NONE, process: ProcessId::from_raw(0), same_as: None }
+    }
+
     /// A device has at most so much memory, 64 PiB: then addresses never run out before memory does.
     pub const MEMORY_MAX: Bytes = Bytes(1 << 56);
 }
@@ -86,12 +114,98 @@ impl DeviceSetup {
 /// A memory pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSetup {
-    /// The device that its memory is on.
-    pub device: DeviceId,
+    /// Where its memory is.
+    pub location: Location,
     /// Its writable attributes.
     pub attributes: Attributes,
     /// `cudaMemPoolProps::maxSize`, as written; `None`: no limit but the device.
     pub max_size: Option<Bytes>,
+    /// How it can be shared with other processes.
+    pub handle: HandleType,
+    /// Whether it comes from an import: it has the memory of another pool, and gives out none itself.
+    pub imported: bool,
+    /// The process that has it.
+    pub process: ProcessId,
+}
+
+impl PoolSetup {
+    /// A pool of a device with CUDA's defaults, of the first process.
+    pub fn on(device: DeviceId) -> Self {
+        Self {
+            location: Location::Device(device),
+            attributes: Attributes::default(),
+            max_size: None,
+            handle: HandleType::None,
+            imported: false,
+            process: ProcessId::from_raw(0),
+        }
+    }
+
+    /// Whether its memory is or can be that of several processes. Such a pool gives none back (CUDA Programming Guide
+    /// 4.3.3.4.4).
+    pub fn is_shared(&self) -> bool {
+        self.imported || self.handle != HandleType::None
+    }
+
+    /// Why there can be no such pool, in words (CUDA driver API, `cuMemPoolCreate`: `CUDA_ERROR_INVALID_VALUE`).
+    pub fn contradiction(&self) -> Option<&'static str> {
+        match (self.location, self.handle) {
+            (Location::HostNumaCurrent, _) => Some("a pool is on a node that is named"),
+            (Location::Host, handle) if handle != HandleType::None => {
+                Some("a pool on the host without a node cannot be shared")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Where the memory of a pool is (`cudaMemLocation`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// On a device.
+    Device(DeviceId),
+    /// On the host.
+    Host,
+    /// On this NUMA node of the host.
+    HostNuma(u32),
+    /// On the node of the calling thread, where no pool can be.
+    HostNumaCurrent,
+}
+
+impl Location {
+    /// The device.
+    pub const fn device(self) -> Option<DeviceId> {
+        match self {
+            Location::Device(device) => Some(device),
+            Location::Host | Location::HostNuma(_) | Location::HostNumaCurrent => None,
+        }
+    }
+}
+
+/// How a pool can be shared with other processes (`cudaMemAllocationHandleType`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HandleType {
+    /// Not at all.
+    #[default]
+    None,
+    /// By a file descriptor.
+    PosixFd,
+    /// By a handle of the fabric that connects devices.
+    Fabric,
+}
+
+impl HandleType {
+    /// Every one.
+    pub const ALL: [HandleType; 3] = [HandleType::None, HandleType::PosixFd, HandleType::Fabric];
+
+    /// The word of the language and of every report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            HandleType::None => "none",
+            HandleType::PosixFd => "posix_fd",
+            HandleType::Fabric => "fabric",
+        }
+    }
 }
 
 /// The writable attributes of a pool.
@@ -163,6 +277,8 @@ pub struct Rules {
     /// Whether a pool that holds nothing can be made accessible to a device that is no peer, so that only its next
     /// allocation fails.
     pub late_access_check: bool,
+    /// Whether the first free of an import ends all imports of the same memory in its process.
+    pub first_free_ends_imports: bool,
 }
 
 /// Whether a pool gives idle chunks back to make room for its own growth.

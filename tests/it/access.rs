@@ -1,4 +1,4 @@
-//! Access of devices: what a profile decides about it, and what a report says where an expectation about it fails.
+//! Access of devices and what processes share: what a profile decides about it, and what a report says about it.
 
 use super::cli::{Folder, out, status};
 
@@ -67,4 +67,63 @@ t: memset x
     let access = "gpu1 has no access to the memory of gpu0.default_pool: `grant gpu0.default_pool to gpu1`";
     assert!(early.contains(access), "{early}");
     says("  actual    it may only read it\n  since     line 5: grant p to gpu1 read");
+}
+
+const TWICE: &str = "\
+pool p { handle = posix_fd }
+stream s
+s: x = alloc 1MiB from p
+export p as hp
+export x as hx
+process other {
+  stream t
+  q = import hp on gpu0
+  y = import hx from q
+  z = import hx from q
+  expect q.used == 2MiB
+  t: free y
+  expect q.used == 1MiB
+  t: free z
+  expect q.used == 0B
+}
+join other
+expect p.used == 1MiB
+";
+
+/// Drivers have been seen to end all imports of a pointer with the first free of one (NVIDIA/cuda-python#2783).
+#[test]
+fn a_profile_may_let_the_first_free_end_all_imports() {
+    let embedded = include_str!("../../profiles/default.ron");
+    let folder = Folder::new("imports");
+    let on = embedded.replace("first_free_ends_imports: false", "first_free_ends_imports: true");
+    folder.file("ends_all.ron", on);
+    folder.file("counted.scn", TWICE);
+    let ended =
+        TWICE.replace("q.used == 1MiB", "q.used == 0B").replace("free z", "free z fails invalid_value");
+    folder.file("ended.scn", ended);
+    let run = |arguments: &[&str]| status(&folder.millpond(&[&["run"], arguments].concat()));
+    assert_eq!(run(&["counted.scn"]), 0);
+    assert_eq!(run(&["counted.scn", "--profile", "ends_all.ron"]), 1);
+    assert_eq!(run(&["ended.scn", "--profile", "ends_all.ron"]), 0);
+    assert_eq!(run(&["ended.scn"]), 1);
+}
+
+/// An export that does not happen is what its importer waits for in vain.
+#[test]
+fn an_import_without_its_export_is_a_deadlock() {
+    let folder = Folder::new("exports");
+    let text = "\
+pool p { handle = posix_fd }
+process other {
+  q = import hp on gpu0
+}
+join other
+export p as hp
+";
+    folder.file("late.scn", text);
+    let run = folder.millpond(&["run", "late.scn"]);
+    let report = out(&run);
+    assert_eq!(status(&run), 1);
+    assert!(report.contains("error[deadlock]"), "{report}");
+    assert!(report.contains("an export as hp, which did not happen"), "{report}");
 }

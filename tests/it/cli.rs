@@ -147,6 +147,11 @@ fn words_are_explained() {
     let unknown = folder.millpond(&["explain", "stil_live"]);
     assert_eq!((status(&unknown), out(&unknown).as_str()), (2, ""));
     assert!(err(&unknown).contains("did you mean `still_live`?"), "{}", err(&unknown));
+    let rule = out(&folder.millpond(&["explain", "r41"]));
+    assert!(rule.starts_with("R41: ") && rule.contains("\nSource: CUDA driver API, "), "{rule}");
+    let no_rule = folder.millpond(&["explain", "R96"]);
+    let complaint = "error: there is no rule R96; rules are R1 to R95\n";
+    assert_eq!((status(&no_rule), err(&no_rule).as_str()), (2, complaint));
 }
 
 #[test]

@@ -11,8 +11,8 @@ use millpond::model::Allocator;
 use millpond::model::cuda::Cuda;
 use millpond::oracle::Accounting;
 use millpond::trace::{
-    Access, AllocId, Attributes, Call, Detail, DeviceSet, DeviceSetup, Event, HostCosts, Law, Memory, Model,
-    Nothing, PoolSetup, Remap, Reply, Rules, Setup, Sink, StreamKind, StreamSetup, Takes, Target, Use,
+    Access, AllocId, Attributes, Call, Detail, DeviceSetup, Event, HostCosts, Law, Memory, Model, Nothing,
+    PoolSetup, Remap, Reply, Rules, Setup, Sink, StreamKind, StreamSetup, Takes, Target, Use,
 };
 use smallvec::SmallVec;
 use std::task::Poll;
@@ -53,10 +53,10 @@ impl Sink for Recorder {
 fn setup() -> Setup {
     let device = DeviceId::new(0);
     let stream = |kind| StreamSetup { device, kind };
-    let pool = |attributes| PoolSetup { device, attributes, max_size: None };
+    let pool = |attributes| PoolSetup { attributes, ..PoolSetup::on(device) };
     Setup {
         model: Model::Cuda,
-        devices: index_vec![DeviceSetup { memory: Bytes::mib(160), peers: DeviceSet::NONE }],
+        devices: index_vec![DeviceSetup::new(Bytes::mib(160))],
         pools: index_vec![
             pool(Attributes::default()),
             pool(Attributes { release_threshold: Bytes::MAX, ..Attributes::default() }),
@@ -71,6 +71,8 @@ fn setup() -> Setup {
         signals: 0,
         created: Vec::new(),
         hosts: 1,
+        processes: index_vec![],
+        interprocess: Vec::new(),
         barriers: index_vec![],
         collectives: index_vec![],
         rules: Rules {
@@ -80,6 +82,7 @@ fn setup() -> Setup {
             remap: Remap::Idle,
             legacy_sync_releases: false,
             late_access_check: false,
+            first_free_ends_imports: false,
         },
         host: HostCosts { submit: Nanos(300), call: Nanos(50) },
     }

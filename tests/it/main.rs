@@ -6,6 +6,8 @@ mod access;
 mod cli;
 #[cfg(feature = "cli")]
 mod colours;
+#[cfg(feature = "cli")]
+mod conformance;
 mod crossed;
 mod expectations;
 #[cfg(feature = "cli")]

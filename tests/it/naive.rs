@@ -1,14 +1,15 @@
 //! The `cuda` model against a naive one, on random calls under random cuts.
 
 mod model;
+mod program;
 
 use crate::budget;
 use millpond::base::{Bytes, DeviceId, Draws, IndexVec, PoolId, StreamId, index_vec};
 use millpond::model::cuda::Cuda;
 use millpond::model::{Allocator, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, DeviceSet, DeviceSetup, DeviceState, HostCosts, Model,
-    Policy, PoolSetup, Readiness, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
+    AllocId, Attribute, Attributes, BlockState, DeviceSetup, DeviceState, HostCosts, Model, Policy,
+    PoolSetup, Readiness, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use model::{ALIGN, CHUNK, Cuts, GRANULE, Is, Naive, NaivePool, Piece, is_held};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,18 @@ struct Walk {
     ended: bool,
 }
 
+fn rules(remap: bool) -> Rules {
+    Rules {
+        alignment: Bytes(ALIGN),
+        growth: Bytes(CHUNK),
+        granule: Bytes(GRANULE),
+        remap: if remap { Remap::Idle } else { Remap::Off },
+        legacy_sync_releases: false,
+        late_access_check: false,
+        first_free_ends_imports: false,
+    }
+}
+
 impl Walk {
     fn new(seed: u64) -> Self {
         let mut draws = Draws::new(seed, 1);
@@ -40,7 +53,8 @@ impl Walk {
             let reuse = Reuse { follow_event: on(), opportunistic: on(), internal: on() };
             let release_threshold = [Bytes(0), Bytes(CHUNK + 1), Bytes::MAX][draws.below(3) as usize];
             let max_size = (draws.below(3) == 0).then(|| Bytes(draws.between(1, 4 * CHUNK)));
-            PoolSetup { device, attributes: Attributes { release_threshold, reuse }, max_size }
+            let attributes = Attributes { release_threshold, reuse };
+            PoolSetup { attributes, max_size, ..PoolSetup::on(device) }
         };
         let pools: IndexVec<PoolId, PoolSetup> = index_vec![pool(), pool()];
         let naive_pool = |setup: &PoolSetup| NaivePool {
@@ -55,23 +69,18 @@ impl Walk {
         let naive_pools = pools.iter().map(naive_pool).collect();
         let setup = Setup {
             model: Model::Cuda,
-            devices: index_vec![DeviceSetup { memory: Bytes(memory), peers: DeviceSet::NONE }],
+            devices: index_vec![DeviceSetup::new(Bytes(memory))],
             pools,
             streams: (0..streams).map(|_| StreamSetup { device, kind: StreamKind::NonBlocking }).collect(),
             events: 0,
             signals: 0,
             created: Vec::new(),
             hosts: 1,
+            processes: index_vec![],
+            interprocess: Vec::new(),
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
-            rules: Rules {
-                alignment: Bytes(ALIGN),
-                growth: Bytes(CHUNK),
-                granule: Bytes(GRANULE),
-                remap: if remap { Remap::Idle } else { Remap::Off },
-                legacy_sync_releases: false,
-                late_access_check: false,
-            },
+            rules: rules(remap),
             host: HostCosts::default(),
         };
         let zero = || vec![0; streams];

@@ -4,7 +4,7 @@ use crate::budget;
 use millpond::base::{Bytes, DeviceId, Draws, EventId, HostId, IndexVec, Nanos, StmtId, StreamId};
 use millpond::order::{Effect, Operation, Order, Runs};
 use millpond::trace::{
-    DeviceSet, DeviceSetup, HostCosts, Model, Remap, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
+    DeviceSetup, HostCosts, Model, Remap, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use std::collections::BTreeSet;
 
@@ -98,13 +98,15 @@ fn setup(draws: &mut Draws) -> Setup {
     }
     Setup {
         model: Model::Cuda,
-        devices: (0..2).map(|_| DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }).collect(),
+        devices: (0..2).map(|_| DeviceSetup::new(Bytes::gib(1))).collect(),
         pools: IndexVec::new(),
         streams,
         events: EVENTS,
         signals: 0,
         created: Vec::new(),
         hosts: HOSTS,
+        processes: IndexVec::new(),
+        interprocess: Vec::new(),
         barriers: IndexVec::new(),
         collectives: IndexVec::new(),
         rules: Rules {
@@ -114,6 +116,7 @@ fn setup(draws: &mut Draws) -> Setup {
             remap: Remap::Off,
             legacy_sync_releases: false,
             late_access_check: false,
+            first_free_ends_imports: false,
         },
         host: HostCosts::default(),
     }

@@ -6,8 +6,8 @@ use millpond::base::{Bytes, DeviceId, Draws, EventId, IndexVec, PoolId, StreamId
 use millpond::model::oxicuda::Oxicuda;
 use millpond::model::{Allocator, Freed, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, Call, DeviceSet, DeviceSetup, Failure, HostCosts, Model,
-    Policy, PoolSetup, Remap, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
+    AllocId, Attribute, Attributes, BlockState, Call, DeviceSetup, Failure, HostCosts, Model, Policy,
+    PoolSetup, Remap, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use oxicuda_driver::CudaError;
 use oxicuda_driver::stream_ordered_model as seed;
@@ -47,14 +47,14 @@ impl Walk {
             (max, release_threshold)
         });
         let pool = |(max_size, release_threshold)| PoolSetup {
-            device: DeviceId::new(0),
             attributes: Attributes { release_threshold, ..Attributes::default() },
             max_size,
+            ..PoolSetup::on(DeviceId::new(0))
         };
         let kind = |stream| if stream == 0 { StreamKind::Legacy } else { StreamKind::Blocking };
         let setup = Setup {
             model: Model::Oxicuda,
-            devices: index_vec![DeviceSetup { memory: Bytes::gib(1), peers: DeviceSet::NONE }; 2],
+            devices: index_vec![DeviceSetup::new(Bytes::gib(1)); 2],
             pools: limits.into_iter().map(pool).collect(),
             streams: streams
                 .iter()
@@ -65,6 +65,8 @@ impl Walk {
             signals: 0,
             created: Vec::new(),
             hosts: 1,
+            processes: index_vec![],
+            interprocess: Vec::new(),
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
             rules: Rules {
@@ -74,6 +76,7 @@ impl Walk {
                 remap: Remap::Idle,
                 legacy_sync_releases: false,
                 late_access_check: false,
+                first_free_ends_imports: false,
             },
             host: HostCosts::default(),
         };

@@ -112,10 +112,15 @@ device gpu0 { memory = 8GiB, peers = [gpu1] }
 device gpu1
 stream S on gpu0
 event e
-pool p on gpu0
+pool p on gpu0 { handle = posix_fd }
+pool shared on gpu0 { handle = posix_fd }
+event ipc { interprocess }
 kernel k(x: read_write) takes 5us
 host_buffer h 1MiB pinned
 S: x = alloc 1MiB
+export shared as shared_pool
+export x as shared_x
+export ipc as shared_e
 ";
 
 /// Each line of the table is one of a valid scenario; each call of the allocator is in it once.

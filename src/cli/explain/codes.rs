@@ -142,6 +142,11 @@ pub(super) const EXAMPLES: &[Example] = &[
     ),
     example("unknown_model", "variant other {\n  model cude\n}\n", "variant other {\n  model cuda\n}\n"),
     example(
+        "impossible_pool",
+        "pool h on host { handle = posix_fd }\n",
+        "pool h on host_numa 0 { handle = posix_fd }\n",
+    ),
+    example(
         "misplaced_declaration",
         "repeat i in 0..3 {\n  event done\n}\n",
         "event done[3]\nrepeat i in 0..3 {\n  legacy: record done[i]\n}\n",

@@ -31,7 +31,9 @@ const PARTS: &str = "Parts and views";
 const COPIES: &str = "Copies, and memory of the host";
 const OUTSIDE: &str = "Memory outside of pools";
 const ACCESS: &str = "Access of devices";
+const ON_HOST: &str = "Pools on the host";
 const THREADS: &str = "Host threads";
+const PROCESSES: &str = "Processes";
 const EXPECTATIONS: &str = "Expectations";
 const VARIANTS: &str = "Variants";
 const MODELS: &str = "Models";
@@ -238,11 +240,51 @@ Whether they do is said for each pool, by `grant`.",
         "Expects that a device has access to a pool, or could have it to the memory of another device.
 With `read` or `read_write` behind it, just this access; with `not`, that it has none.",
     ),
+    form(
+        "host_numa",
+        "pool NAME on host_numa 0",
+        ON_HOST,
+        "A node of the host, on which a pool has its memory, cudaMemLocationTypeHostNuma.
+`on host` leaves the node open. Devices reach such memory once they are given access.",
+    ),
+    form(
+        "handle",
+        "pool NAME on DEVICE { handle = posix_fd }",
+        ON_HOST,
+        "A setting of a pool: what it can be shared with other processes by, `posix_fd` or `fabric`.
+Without it, or with `none`, it cannot be.",
+    ),
     word("thread", THREADS, "Starts a host thread, which does what stands in the block."),
     word(
         "async",
         THREADS,
         "A thread that writes or reads memory of the host meanwhile; `await` waits for it.",
+    ),
+    word(
+        "process",
+        PROCESSES,
+        "Starts another process, which does what stands in the block.
+Its names, streams and pools are its own; devices and kernels are those of the text around.",
+    ),
+    form(
+        "interprocess",
+        "event NAME { interprocess }",
+        PROCESSES,
+        "An event that other processes can open, cudaEventInterprocess.",
+    ),
+    word(
+        "export",
+        PROCESSES,
+        "Lets other processes import a pool, a buffer or an event under a name.
+A pool needs a `handle` for that, and an event `{ interprocess }`.",
+    ),
+    form(
+        "import",
+        "NAME = import SHARED on DEVICE",
+        PROCESSES,
+        "Gives a name to what another process exports, and waits until it has.
+Behind it stands `on gpu0` for a pool, `from` and the imported pool for memory, and nothing for an event. It does not
+wait for the memory to be ready.",
     ),
     word(
         "expect",

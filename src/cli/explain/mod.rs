@@ -1,9 +1,11 @@
-//! `millpond explain`: what a word of a report, of a diagnostic or of the language means, with an example.
+//! `millpond explain`: what a word of a report, of a diagnostic or of the language means, and what a rule says, with an
+//! example.
 //!
 //! It owns the explanations alone. What the words do is decided elsewhere; tests hold the two together.
 
 mod codes;
 mod language;
+mod rules;
 mod words;
 
 use super::outside::{self, Complaint, Status};
@@ -14,13 +16,15 @@ use codes::{EXAMPLES, Example};
 use language::{ENTRIES, Entry};
 use words::{Kind, WORDS, Word};
 
+pub use rules::{Rule, Standing, rules};
+
 /// Columns of a page.
 const WIDTH: usize = 80;
 
 /// The reference of the language, whose examples are shown.
 const REFERENCE: &str = include_str!("../../../grammar/README.md");
 
-/// Explains a word: of the language, of a report, or the code of a diagnostic
+/// Explains a word: of the language, of a report, the code of a diagnostic, or a rule such as R41
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,6 +33,7 @@ Examples:
   millpond explain variant
   millpond explain cudaMallocAsync
   millpond explain still_live
+  millpond explain R41
 
 Exit status: 0 explained, 2 there is no such word")]
 pub(super) struct Explain {
@@ -49,6 +54,9 @@ impl Explain {
 
 /// Everything about a word. One word may be of the language and of a report, such as `free`.
 fn about(name: &str) -> Option<String> {
+    if let Some(number) = rules::number(name) {
+        return rules::about(number);
+    }
     if let Some((_, meaning)) = crate::codes().find(|(code, _)| code.0 == name) {
         let example = EXAMPLES.iter().find(|example| example.code == name);
         return Some(diagnostic(name, meaning, example));
@@ -160,6 +168,11 @@ fn list() -> String {
     text.extend(ENTRIES.iter().map(|entry| line(entry.word, first(entry.text))));
     text.push_str("\nDiagnostics\n");
     text.extend(crate::codes().map(|(code, meaning)| line(code.0, meaning)));
+    text.push_str("\nRules of stream-ordered allocation\n");
+    text.push_str(&line(
+        &rule_names(),
+        "What documents, tests and reports say that the allocator does, each with its source.",
+    ));
     text.push_str("\nnext: millpond explain WORD\n");
     text
 }
@@ -199,7 +212,16 @@ fn all_words() -> impl Iterator<Item = &'static str> {
     of_language.chain(of_reports).chain(crate::codes().map(|(code, _)| code.0))
 }
 
+/// The first and the last rule.
+fn rule_names() -> String {
+    let numbers = || rules().map(|rule| rule.number);
+    format!("R{} to R{}", numbers().min().unwrap_or_default(), numbers().max().unwrap_or_default())
+}
+
 fn unknown(word: &str) -> Complaint {
+    if rules::number(word).is_some() {
+        return Complaint::wrong(format!("there is no rule {word}; rules are {}", rule_names()));
+    }
     let meant = match nearest(word, all_words()) {
         Some(meant) => format!("did you mean `{meant}`? "),
         None => String::new(),
@@ -301,5 +323,6 @@ mod tests {
     fn a_near_word_is_suggested() {
         assert!(unknown("folow_event").message.contains("did you mean `follow_event`?"));
         assert!(!unknown("quite something").message.contains("did you mean"));
+        assert_eq!(unknown("R96").message, "there is no rule R96; rules are R1 to R95");
     }
 }

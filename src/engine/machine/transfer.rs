@@ -25,14 +25,15 @@ pub(super) enum Returns {
 impl Returns {
     /// Of a copy; `blocking`: of `cudaMemcpy` rather than `cudaMemcpyAsync`.
     pub(super) fn of_copy(blocking: bool, to: Memory, from: Memory) -> Self {
-        use Memory::{Device, Managed, Pageable, Pinned};
+        use Memory::{Device, HostPool, Managed, Pageable, Pinned};
         match (blocking, to, from) {
-            (_, Pinned(_) | Pageable(_), Pinned(_) | Pageable(_)) => Self::OnceComplete,
+            (_, to, from) if to.is_host() && from.is_host() => Self::OnceComplete,
             (true, Managed(_), _) | (true, _, Managed(_)) => Self::OnceComplete,
             (true, Device(_), Device(_)) => Self::AtOnce,
             // What is in pageable memory is staged after a synchronise of the stream; the rest may not have happened yet.
             (true, Device(_), Pageable(_)) => Self::OnceStarted,
-            (true, Device(_), Pinned(_)) | (true, Pinned(_) | Pageable(_), Device(_)) => Self::OnceComplete,
+            (true, Device(_), Pinned(_) | HostPool(_)) => Self::OnceComplete,
+            (true, Pinned(_) | HostPool(_) | Pageable(_), _) => Self::OnceComplete,
             (false, Pageable(_), Device(_) | Managed(_)) => Self::OnceComplete,
             (false, ..) => Self::AtOnce,
         }
@@ -41,7 +42,7 @@ impl Returns {
     /// Of a memset; `blocking`: of `cudaMemset` rather than `cudaMemsetAsync`.
     pub(super) fn of_memset(blocking: bool, at: Memory) -> Self {
         match at {
-            Memory::Pinned(_) | Memory::Managed(_) if blocking => Self::OnceComplete,
+            Memory::Pinned(_) | Memory::HostPool(_) | Memory::Managed(_) if blocking => Self::OnceComplete,
             _ => Self::AtOnce,
         }
     }

@@ -7,6 +7,7 @@
 
 mod address;
 mod chunks;
+mod imports;
 mod plain;
 mod pool;
 mod reuse;
@@ -15,13 +16,14 @@ mod shelf;
 mod tiles;
 
 use super::{Allocator, Denied, Freed, Known, Origin, Request};
-use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
+use crate::base::{Bytes, DeviceId, IndexVec, PoolId, ProcessId, StreamId, mix, reuse_on_clone};
 use crate::trace::{
     Account, AllocId, Attribute, Block, BlockState, Cut, Decision, DeviceSetup, DeviceState, Failure, Policy,
-    PoolPicture, PoolState, Range, Readiness, Refusals, Remap, Rules, Setup, Target, Ticket,
+    PoolPicture, PoolSetup, PoolState, Range, Readiness, Refusals, Remap, Rules, Setup, Target, Ticket,
 };
 use address::AddressSpace;
 use chunks::Span;
+use imports::Import;
 use plain::{Outside, Plain};
 use pool::Pool;
 use reuse::Search;
@@ -32,8 +34,11 @@ use tiles::{State, TileId};
 #[derive(Debug)]
 pub struct Cuda {
     rules: Rules,
+    /// The last one is the host, whose memory pools have as well.
     devices: IndexVec<DeviceId, Device>,
     pools: IndexVec<PoolId, Pool>,
+    /// The process that knows each device so.
+    processes: IndexVec<DeviceId, ProcessId>,
     addresses: AddressSpace,
     outside: Outside,
     live: Vec<Live>,
@@ -66,6 +71,8 @@ enum Owner {
     Pool(PoolId, TileId, Ticket),
     /// A device's, outside of pools.
     Outside(Plain),
+    /// Another process's, of a pool.
+    Import(Import),
 }
 
 /// What serves a request: bytes from this tile on, by this class.
@@ -85,21 +92,25 @@ struct Growth {
     unmapped: Vec<Span>,
 }
 
-reuse_on_clone!(Cuda { rules, devices, pools, addresses, outside, live, vacant, serial });
+reuse_on_clone!(Cuda { rules, devices, pools, processes, addresses, outside, live, vacant, serial });
 
 impl Cuda {
     /// The allocator before the first call.
     pub fn new(setup: &Setup) -> Self {
         let streams = setup.streams.len();
-        let pool = |pool| Pool::new(pool, setup.rules.granule, streams);
+        let host = DeviceId::from_usize(setup.devices.len());
+        let home = |pool: &PoolSetup| pool.location.device().map_or(host, |device| setup.physical(device));
+        let pool = |pool| Pool::new(pool, home(pool), setup.rules.granule, streams);
+        let memory = setup.devices.iter().map(|device| device.memory).chain([DeviceSetup::MEMORY_MAX]);
+        let device = |memory: Bytes| {
+            let memory = memory.min(DeviceSetup::MEMORY_MAX).0;
+            Device { memory, reserved: 0, outside: 0 }
+        };
         Self {
             rules: setup.rules,
-            devices: setup
-                .devices
-                .iter()
-                .map(|d| Device { memory: d.memory.min(DeviceSetup::MEMORY_MAX).0, reserved: 0, outside: 0 })
-                .collect(),
+            devices: memory.map(device).collect(),
             pools: setup.pools.iter().map(pool).collect(),
+            processes: setup.devices.iter().map(|device| device.process).collect(),
             addresses: AddressSpace::new(setup.rules.growth.0),
             outside: Outside::default(),
             live: Vec::new(),
@@ -122,7 +133,7 @@ impl Cuda {
         if let Some(mapped) = chunks::growth(&self.rules, size, room) {
             return Some(Growth { mapped, unmapped: Vec::new() });
         }
-        if self.rules.remap == Remap::Off {
+        if self.rules.remap == Remap::Off || pool.is_shared {
             return None;
         }
         let mapped = size.checked_next_multiple_of(self.rules.granule.0)?;
@@ -177,6 +188,12 @@ impl Cuda {
             Some(slot) => self.live[slot as usize] = live,
             None => self.live.push(live),
         }
+    }
+
+    /// Whose memory a live allocation is.
+    fn owner(&self, alloc: AllocId) -> Option<Owner> {
+        let live = self.live.get(alloc.slot as usize)?;
+        (live.serial == alloc.serial && alloc != AllocId::NULL).then_some(live.owner)
     }
 
     /// Whose memory a live allocation is, which it is no more.
@@ -254,6 +271,10 @@ impl Allocator for Cuda {
                 self.leave(plain, alloc, Some(at));
                 return Ok(Freed::Outside(plain.device));
             }
+            Owner::Import(import) => {
+                self.end_import(import);
+                return Ok(Freed::Pool { pool: import.pool, unmapped: Bytes::ZERO });
+            }
         };
         self.pools[pool].free(tile, alloc, at);
         self.check(pool);
@@ -274,16 +295,23 @@ impl Allocator for Cuda {
                 self.leave(plain, alloc, None);
                 Ok(Freed::Outside(plain.device))
             }
+            Owner::Import(import) => {
+                self.end_import(import);
+                Ok(Freed::Pool { pool: import.pool, unmapped: Bytes::ZERO })
+            }
         }
     }
 
     fn origin(&self, alloc: AllocId) -> Option<Origin> {
-        let live = self.live.get(alloc.slot as usize)?;
-        let is_live = live.serial == alloc.serial && alloc != AllocId::NULL;
-        is_live.then_some(match live.owner {
+        Some(match self.owner(alloc)? {
             Owner::Pool(pool, ..) => Origin::Pool(pool),
             Owner::Outside(plain) => Origin::Outside(plain.device),
+            Owner::Import(import) => Origin::Pool(import.pool),
         })
+    }
+
+    fn import(&mut self, alloc: AllocId, pool: PoolId) -> Result<Decision, Failure> {
+        self.place_import(alloc, pool)
     }
 
     fn awaits_completion(&self) -> bool {
@@ -303,8 +331,10 @@ impl Allocator for Cuda {
     ) {
         for id in self.pools.indices() {
             self.pools[id].observe(observed);
-            let Pool { device, attributes, .. } = self.pools[id];
-            if releases == Some(device) {
+            let Pool { home, process, attributes, is_shared, .. } = self.pools[id];
+            let is_here =
+                |device| home == Some(device) || home.is_none() && process == self.processes[device];
+            if !is_shared && releases.is_some_and(is_here) {
                 let bytes = self.release_above(id, attributes.release_threshold);
                 released.extend((bytes > Bytes::ZERO).then_some((id, bytes)));
             }
@@ -313,7 +343,7 @@ impl Allocator for Cuda {
     }
 
     fn trim(&mut self, pool: PoolId, keep: Bytes) -> Bytes {
-        let released = self.release_above(pool, keep);
+        let released = if self.pools[pool].is_shared { Bytes::ZERO } else { self.release_above(pool, keep) };
         self.check(pool);
         released
     }
@@ -373,11 +403,15 @@ impl Allocator for Cuda {
         if alloc == AllocId::NULL {
             return Readiness::Ready;
         }
-        let live = self.live.get(alloc.slot as usize).filter(|live| live.serial == alloc.serial);
-        match live.map(|live| live.owner) {
-            None => Readiness::Freed,
-            Some(Owner::Pool(_, _, at)) if !at.within(known.ordered) => Readiness::NotOrdered,
-            Some(Owner::Pool(..) | Owner::Outside(_)) => Readiness::Ready,
+        let allocated = match self.owner(alloc) {
+            None => return Readiness::Freed,
+            Some(Owner::Pool(_, _, at)) => Some(at),
+            Some(Owner::Import(import)) => Some(import.allocated),
+            Some(Owner::Outside(_)) => None,
+        };
+        match allocated.is_none_or(|at| at.within(known.ordered)) {
+            true => Readiness::Ready,
+            false => Readiness::NotOrdered,
         }
     }
 

@@ -6,12 +6,18 @@
 use super::runs::Runs;
 use super::shelf::{Entry, Shelf};
 use super::tiles::{NONE, State, Tile, TileId, Tiles};
-use crate::base::{Bytes, DeviceId, StreamId, mix, reuse_on_clone};
+use crate::base::{Bytes, DeviceId, ProcessId, StreamId, mix, reuse_on_clone};
 use crate::trace::{AllocId, Attribute, Attributes, Cut, Failure, Ledger, PoolSetup, PoolState, Ticket};
 
 #[derive(Debug)]
 pub(super) struct Pool {
+    /// What its memory is taken from.
     pub(super) device: DeviceId,
+    /// The device, as its process knows it. `None`: it is on the host.
+    pub(super) home: Option<DeviceId>,
+    pub(super) process: ProcessId,
+    /// Whether other processes have or can have its memory, so that it gives none back.
+    pub(super) is_shared: bool,
     pub(super) max_size: Option<u64>,
     pub(super) attributes: Attributes,
     pub(super) ledger: Ledger,
@@ -61,6 +67,9 @@ struct Pending {
 
 reuse_on_clone!(Pool {
     device,
+    home,
+    process,
+    is_shared,
     max_size,
     attributes,
     ledger,
@@ -84,10 +93,13 @@ reuse_on_clone!(Pool {
 });
 
 impl Pool {
-    pub(super) fn new(setup: &PoolSetup, granule: Bytes, streams: usize) -> Self {
+    pub(super) fn new(setup: &PoolSetup, device: DeviceId, granule: Bytes, streams: usize) -> Self {
         let rounded = |size: Bytes| size.checked_round_up(granule).unwrap_or(Bytes::MAX).0;
         Self {
-            device: setup.device,
+            device,
+            home: setup.location.device(),
+            process: setup.process,
+            is_shared: setup.is_shared(),
             max_size: setup.max_size.map(rounded),
             attributes: setup.attributes,
             ledger: Ledger::default(),
@@ -206,6 +218,33 @@ impl Pool {
             let oldest = self.pending_tiles(stream).next();
             oldest.is_some_and(|(_, at)| at.within(cut))
         })
+    }
+
+    /// The size of a tile and, of a live one, the size that was asked for.
+    pub(super) fn sizes(&self, id: TileId) -> (u64, u64) {
+        let tile = self.tiles[id];
+        match tile.state {
+            State::Live { requested, .. } => (tile.size, requested),
+            _ => (tile.size, tile.size),
+        }
+    }
+
+    /// A block of another process's pool comes to this imported one.
+    pub(super) fn import(&mut self, size: u64, requested: u64, digest: u128) {
+        self.ledger.live.0 += requested;
+        self.ledger.padding.0 += size - requested;
+        self.reserved += size;
+        self.reserved_high = self.reserved_high.max(self.reserved);
+        self.used_high = self.used_high.max(self.ledger.live.0);
+        self.digest = self.digest.wrapping_add(digest);
+    }
+
+    /// It goes again.
+    pub(super) fn end_import(&mut self, size: u64, requested: u64, digest: u128) {
+        self.ledger.live.0 -= requested;
+        self.ledger.padding.0 -= size - requested;
+        self.reserved -= size;
+        self.digest = self.digest.wrapping_sub(digest);
     }
 
     /// A live tile is freed.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A pool.
 #[derive(Debug)]
 pub(super) struct Pool {
-    pub(super) device: DeviceId,
+    pub(super) device: Option<DeviceId>,
     pub(super) model: StreamOrderModel,
     pub(super) release_threshold: Bytes,
     /// 0: no limit.
@@ -86,7 +86,7 @@ impl Pool {
         let max_pool_size = pool.max_size.map_or(0, to_size);
         let limits = ModelLimits { max_pool_size, release_threshold: to_size(release_threshold) };
         Self {
-            device: pool.device,
+            device: pool.location.device(),
             model: StreamOrderModel::new(limits),
             release_threshold,
             max_size: max_pool_size,

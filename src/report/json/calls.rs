@@ -2,7 +2,7 @@
 
 use crate::report::names::Book;
 use crate::scenario::{Names, Program};
-use crate::trace::{Access, Call, Figure, Reading, Resource, Takes, Target, Use};
+use crate::trace::{Access, Call, Exported, Figure, Imported, Reading, Resource, Takes, Target, Use};
 use serde::Serialize;
 use std::borrow::Cow;
 
@@ -25,6 +25,8 @@ pub(super) enum CallLine<'a> {
     Set { pool: &'a str, attribute: &'static str, value: u64 },
     SetPool { device: &'a str, pool: &'a str },
     Grant { pool: &'a str, device: &'a str, access: &'static str },
+    Export { resource: &'static str, name: Cow<'a, str>, under: &'a str },
+    Import { resource: &'static str, name: Option<&'a str>, pool: Option<&'a str>, under: &'a str },
     Create { resource: &'static str, name: &'a str, reusing: Option<&'a str> },
     Destroy { resource: &'static str, name: &'a str },
     Read { of: &'a str, figure: &'static str },
@@ -133,15 +135,15 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
         Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
         Call::Set { .. }
+        | Call::Malloc { .. }
         | Call::SetPool { .. }
         | Call::Grant { .. }
+        | Call::Export { .. }
+        | Call::Import { .. }
         | Call::Create { .. }
         | Call::Destroy(_) => resource_line(book, call),
         Call::Read(reading) | Call::Peek(reading) => {
             CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
-        }
-        Call::Malloc { device, size, managed } => {
-            CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
         }
         Call::PlainFree { alloc } => CallLine::PlainFree { block: book.block(*alloc), serial: alloc.serial },
         Call::HostFunction { stream, takes, gives, uses } => CallLine::HostFunction {
@@ -173,9 +175,14 @@ fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             attribute: Figure::Attribute(*attribute).name(),
             value: *value,
         },
+        Call::Malloc { device, size, managed } => {
+            CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
+        }
         Call::SetPool { device, pool } => {
             CallLine::SetPool { device: &names.devices[*device], pool: &names.pools[*pool] }
         }
+        Call::Export { what, under } => export_line(book, what, &names.signals[*under]),
+        Call::Import { under, into } => import_line(names, into, &names.signals[*under]),
         Call::Grant { pool, device, reach } => CallLine::Grant {
             pool: &names.pools[*pool],
             device: &names.devices[*device],
@@ -192,6 +199,27 @@ fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         }
         _ => unreachable!("only such calls come here"),
     }
+}
+
+/// What a process offers to others.
+fn export_line<'a>(book: &Book<'a>, what: &Exported, under: &'a str) -> CallLine<'a> {
+    let names: &'a Names = &book.program.names;
+    let (resource, name) = match what {
+        Exported::Pool(pool) => ("pool", Cow::Borrowed(names.pools[*pool].as_str())),
+        Exported::Event(event) => ("event", Cow::Borrowed(names.events[*event].as_str())),
+        Exported::Memory(alloc) => ("buffer", Cow::Owned(book.block(*alloc))),
+    };
+    CallLine::Export { resource, name, under }
+}
+
+/// What a process makes of it.
+fn import_line<'a>(names: &'a Names, into: &Imported, under: &'a str) -> CallLine<'a> {
+    let (resource, name, pool) = match into {
+        Imported::Pool(pool) => ("pool", Some(names.pools[*pool].as_str()), None),
+        Imported::Event(event) => ("event", Some(names.events[*event].as_str()), None),
+        Imported::Memory(pool) => ("buffer", None, Some(names.pools[*pool].as_str())),
+    };
+    CallLine::Import { resource, name, pool, under }
 }
 
 /// A call by which host threads meet.

@@ -2,9 +2,9 @@
 
 use super::reasons::{self, Explanation, Trail};
 use super::table::{Align, Row, Section, Table, shorten};
-use crate::base::{Bytes, StmtId, StreamId};
+use crate::base::{Bytes, HostId, SignalId, StmtId, StreamId};
 use crate::report::names::Book;
-use crate::trace::{Call, Decision, Event, Failure, Kind, Policy, Refusals, Ticket};
+use crate::trace::{Call, Decision, Event, Failure, Imported, Kind, Policy, Refusals, Ticket};
 use std::collections::BTreeMap;
 
 /// Rows beyond these are only counted, so that a report stays small.
@@ -16,6 +16,8 @@ const EXPLANATIONS_MAX: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Served {
     By(Option<Policy>),
+    /// By another process.
+    Import,
     /// Outside of pools.
     Malloc {
         managed: bool,
@@ -54,6 +56,7 @@ struct Pending {
 #[derive(Clone, Copy, Debug)]
 enum Asked {
     On(StreamId),
+    Import,
     Malloc { managed: bool },
 }
 
@@ -81,6 +84,8 @@ pub(super) struct Allocations {
     places: BTreeMap<(StmtId, Served, Option<StmtId>), usize>,
     lost: u64,
     pending: Option<Pending>,
+    /// The threads that import memory, and under which name.
+    importing: BTreeMap<HostId, SignalId>,
     trail: Trail,
     explanations: Vec<(StmtId, Explanation)>,
     unexplained: u64,
@@ -98,6 +103,10 @@ impl Allocations {
                 let (by, size) = match call {
                     Call::Alloc { stream, size, .. } => (Asked::On(*stream), *size),
                     Call::Malloc { size, managed, .. } => (Asked::Malloc { managed: *managed }, *size),
+                    Call::Import { into: Imported::Memory(_), under } => {
+                        self.importing.insert(event.host, *under);
+                        return;
+                    }
                     _ => return,
                 };
                 let (ticket, refusals, served, explanation) = (None, None, None, None);
@@ -114,10 +123,31 @@ impl Allocations {
                     pending.ticket = pending.ticket.or(event.ticket);
                 }
             }
-            Kind::Decided(decision) => self.decided(book, event, decision),
-            Kind::Failed(failure) => self.failed(book, event, failure),
+            Kind::Decided(decision) => match self.importing.remove(&event.host) {
+                Some(under) => self.imported(book, event.stmt, under, decision),
+                None => self.decided(book, event, decision),
+            },
+            Kind::Failed(failure) => {
+                self.importing.remove(&event.host);
+                self.failed(book, event, failure);
+            }
             _ => {}
         }
+    }
+
+    /// An import has its memory; others may have called since it was asked for.
+    fn imported(&mut self, book: &Book<'_>, stmt: StmtId, under: SignalId, decision: &Decision) {
+        self.settle(book);
+        let origin = Origin::plain(book.program.names.signals[under].as_str());
+        self.pending = Some(Pending {
+            stmt,
+            by: Asked::Import,
+            size: decision.requested,
+            ticket: None,
+            refusals: None,
+            served: Some((Served::Import, origin)),
+            explanation: None,
+        });
     }
 
     fn decided(&mut self, book: &Book<'_>, event: &Event<'_>, decision: &Decision) {
@@ -144,6 +174,7 @@ impl Allocations {
         };
         let served = match pending.by {
             Asked::On(_) => Served::By(decision.policy),
+            Asked::Import => Served::Import,
             Asked::Malloc { managed } => Served::Malloc { managed },
         };
         let is_new = !self.places.contains_key(&(pending.stmt, served, origin.stmt));
@@ -174,7 +205,7 @@ impl Allocations {
         let Some((served, origin)) = pending.served else { return };
         let timing = pending.refusals.is_some_and(|refusals| refusals.by_timing);
         let name = match served {
-            Served::By(_) | Served::Malloc { .. } => {
+            Served::By(_) | Served::Import | Served::Malloc { .. } => {
                 book.latest_name().unwrap_or_else(|| book.asked_as(pending.stmt))
             }
             Served::Failed(_) => book.asked_as(pending.stmt),
@@ -212,7 +243,7 @@ impl Allocations {
             stmt: pending.stmt,
             stream: match pending.by {
                 Asked::On(stream) => Some(stream),
-                Asked::Malloc { .. } => None,
+                Asked::Import | Asked::Malloc { .. } => None,
             },
             served,
             name,
@@ -294,6 +325,7 @@ impl Line {
         let served = match self.served {
             Served::By(Some(policy)) => policy.name(),
             Served::By(None) => "-",
+            Served::Import => "import",
             Served::Malloc { managed: false } => "malloc",
             Served::Malloc { managed: true } => "managed",
             Served::Failed(failure) => failure.name(),

@@ -134,7 +134,6 @@ impl Failures {
             return wrap(&line, 6, width);
         }
         let Some((pool, account)) = self.accounts.get(&stmt) else { return Vec::new() };
-        let device = book.program.setup.pools[*pool].device;
         let names = &book.program.names;
         let ledger = account.ledger;
         let on_streams = account.pending.iter().map(|(stream, bytes)| {
@@ -156,10 +155,13 @@ impl Failures {
         let lines = [
             format!("pool {}:  live {live}, padding {padding}, {pending},", names.pools[*pool]),
             format!("  cached {cached}, unused {unused}; fragmented {fragmented}"),
-            format!(
-                "device {}:  other pools {other_pools}, {outside}room for {room} more",
-                names.devices[device]
-            ),
+            match book.program.setup.pools[*pool].location.device() {
+                Some(device) => {
+                    let device = &names.devices[device];
+                    format!("device {device}:  other pools {other_pools}, {outside}room for {room} more")
+                }
+                None => format!("host:  other pools {other_pools}, room for {room} more"),
+            },
         ];
         let lines = lines.iter().flat_map(|line| wrap(line, 4, width.saturating_sub(2)));
         lines.map(|line| format!("  {line}")).collect()
@@ -195,6 +197,10 @@ impl Failures {
                 Waiter::Barrier(barrier) => {
                     let name = &book.program.names.barriers[*barrier];
                     format!("        barrier {name}, to which too few threads have come")
+                }
+                Waiter::Signal(signal) if book.program.names.shares.contains(signal) => {
+                    let name = &book.program.names.signals[*signal];
+                    format!("        an export as {name}, which did not happen")
                 }
                 Waiter::Signal(signal) => {
                     format!("        signal {}, which was not given", book.program.names.signals[*signal])

@@ -77,8 +77,12 @@ impl Mismatches {
                 }
                 let now = state.reserved.0;
                 let before = self.reserved.insert(pool, now).unwrap_or(0);
-                let device = book.program.setup.pools[pool].device;
-                self.free_becomes(device, event.stmt, |free| (free + before).saturating_sub(now));
+                let setup = &book.program.setup;
+                let takes = Some(&setup.pools[pool]).filter(|pool| !pool.imported);
+                if let Some(device) = takes.and_then(|pool| pool.location.device()) {
+                    let device = setup.physical(device);
+                    self.free_becomes(device, event.stmt, |free| (free + before).saturating_sub(now));
+                }
             }
             Kind::Device { device, state } => self.free_becomes(device, event.stmt, |_| state.free().0),
             Kind::Returned { device, bytes, .. } => {

@@ -3,7 +3,7 @@
 use super::table::{Align, Section, Table, time, wrap};
 use crate::base::{Bytes, Nanos, PoolId, StmtId};
 use crate::report::names::Book;
-use crate::trace::{Attributes, Call, Event, Kind, PoolState, Resource};
+use crate::trace::{Attributes, Call, Event, HandleType, Kind, Location, PoolState, Resource};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows beyond these are only counted.
@@ -132,11 +132,20 @@ impl Pools {
 impl Pool {
     fn section(&self, book: &Book<'_>, id: PoolId, width: usize) -> Section {
         let setup = &book.program.setup.pools[id];
-        let device = &book.program.names.devices[setup.device];
+        let on = match setup.location {
+            Location::Device(device) => book.program.names.devices[device].clone(),
+            Location::HostNuma(node) => format!("host_numa {node}"),
+            Location::Host | Location::HostNumaCurrent => "host".to_owned(),
+        };
         let attributes = self.last.map_or(setup.attributes, |last| last.attributes);
         let name = &book.program.names.pools[id];
-        let on = if name.starts_with(device.as_str()) { String::new() } else { format!(" on {device}") };
-        let title = format!("Pool {name}{on}   {}", words(&attributes));
+        let is_said = name.ends_with(&format!("{on}.default_pool"));
+        let on = if is_said { String::new() } else { format!(" on {on}") };
+        let handle = match setup.handle {
+            HandleType::None => String::new(),
+            handle => format!(", handle {}", handle.name()),
+        };
+        let title = format!("Pool {name}{on}   {}{handle}", words(&attributes));
         let (lines, peak_at) = self.lines_with_peak();
         let mut figures = Figures::used_by(lines.iter().map(|line| &line.state));
         let mut table = self.table(book, name, &lines, &figures);

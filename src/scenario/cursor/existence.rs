@@ -1,11 +1,36 @@
 //! Calls about what exists: what is created and destroyed, the current pool of a device, and who may touch a pool.
 
 use super::{Broken, Expects, Thread};
-use crate::scenario::handles::Creation;
-use crate::scenario::{Action, Handle};
-use crate::trace::{Call, Resource};
+use crate::scenario::handles::{Creation, Handles};
+use crate::scenario::held::Kind;
+use crate::scenario::{Action, Handle, Program};
+use crate::trace::{Call, Imported, Resource};
 
 impl Thread {
+    /// Puts into a call what its names stand for now.
+    pub(super) fn settle(&mut self, program: &Program, handles: &Handles, call: &mut Call) {
+        handles.resolve(call);
+        match (call, &mut self.expects) {
+            (Call::Create { resource, .. }, Expects::Created(creation)) => {
+                *resource = handles.next(*creation);
+            }
+            (Call::Import { into, .. }, Expects::Created(creation)) => {
+                *into = match handles.next(*creation) {
+                    Resource::Event(event) => Imported::Event(event),
+                    Resource::Pool(pool) => Imported::Pool(pool),
+                    Resource::Stream(_) => *into,
+                };
+            }
+            (
+                Call::Alloc { pool: Some(pool), .. } | Call::Import { into: Imported::Memory(pool), .. },
+                Expects::Placement(_, kind),
+            ) if program.setup.pools[*pool].location.device().is_none() => {
+                *kind = Kind::HostPool;
+            }
+            _ => {}
+        }
+    }
+
     /// A call about what exists, or about who may touch it.
     pub(super) fn existence(&mut self, action: &Action) -> Result<Call, Broken> {
         Ok(match action {

@@ -23,8 +23,13 @@ pub enum Created {
         /// How it stands to the legacy default stream.
         kind: Option<StreamKind>,
     },
-    /// `event e`
-    Event(Name),
+    /// `event e { interprocess }`
+    Event {
+        /// Its name.
+        name: Name,
+        /// Whether other processes can open it.
+        interprocess: bool,
+    },
     /// `pool p on gpu0 { .. }`
     Pool(Pool),
 }
@@ -33,7 +38,9 @@ impl Created {
     /// The name.
     pub fn name(&self) -> &Name {
         match self {
-            Created::Stream { name, .. } | Created::Event(name) | Created::Pool(Pool { name, .. }) => name,
+            Created::Stream { name, .. } | Created::Event { name, .. } | Created::Pool(Pool { name, .. }) => {
+                name
+            }
         }
     }
 
@@ -41,7 +48,7 @@ impl Created {
     pub fn settings(&self) -> Option<&Settings> {
         match self {
             Created::Pool(pool) => Some(&pool.settings),
-            Created::Stream { .. } | Created::Event(_) => None,
+            Created::Stream { .. } | Created::Event { .. } => None,
         }
     }
 }

@@ -86,3 +86,16 @@ pub struct Grant {
     /// How it may, if that is written.
     pub access: Option<Access>,
 }
+
+/// Where the memory of a pool is: what stands after `on`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Location {
+    /// `gpu0`
+    Device(Name),
+    /// `host`
+    Host,
+    /// `host_numa 0`: on this node
+    HostNuma(Expression),
+    /// `host_numa_current`
+    HostNumaCurrent,
+}

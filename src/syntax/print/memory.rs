@@ -38,3 +38,14 @@ impl Display for Memset {
         write!(f, "memset {}{}", self.at, After(" takes ", &self.takes))
     }
 }
+
+impl Display for Location {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Location::Device(device) => device.fmt(f),
+            Location::Host => f.write_str("host"),
+            Location::HostNuma(node) => write!(f, "host_numa {node}"),
+            Location::HostNumaCurrent => f.write_str("host_numa_current"),
+        }
+    }
+}

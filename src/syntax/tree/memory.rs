@@ -18,6 +18,17 @@ impl Tree<'_> {
         Malloc { buffer, size, managed, device }
     }
 
+    /// What stands after `on`, of a pool.
+    pub(super) fn location(&mut self, node: Node<'_>) -> Location {
+        let place = next(&mut parts(node));
+        match place.as_rule() {
+            Rule::host_plain => Location::Host,
+            Rule::host_numa => Location::HostNuma(self.only_expression(place)),
+            Rule::host_current => Location::HostNumaCurrent,
+            _ => Location::Device(self.name(place)),
+        }
+    }
+
     pub(super) fn grant<'t>(&mut self, mut parts: impl Iterator<Item = Node<'t>>) -> Grant {
         Grant {
             pool: self.path(next(&mut parts)),

@@ -9,7 +9,7 @@ mod rust;
 mod scenarios;
 mod shape;
 mod texts;
-mod tree;
+pub(crate) mod tree;
 mod words;
 
 use std::fmt;

@@ -5,25 +5,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// One text file.
-pub(super) struct File {
+pub(crate) struct File {
     /// The path from the root of the repository.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// Its text; empty for a file that is no UTF-8.
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 impl File {
-    pub(super) fn new(path: &str, text: &str) -> Self {
+    pub(crate) fn new(path: &str, text: &str) -> Self {
         Self { path: path.to_owned(), text: text.to_owned() }
     }
 
-    pub(super) fn is_rust(&self) -> bool {
+    pub(crate) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
 }
 
 /// Every file that is tracked, or would be with `git add`; all files where there is no git, as in a packaged crate.
-pub(super) fn tracked() -> Vec<File> {
+pub(crate) fn tracked() -> Vec<File> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths = listed_by_git(root).unwrap_or_else(|| {
         let mut found = Vec::new();
