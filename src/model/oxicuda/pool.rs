@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A pool.
 #[derive(Debug)]
 pub(super) struct Pool {
+    /// The device, as the first process sees it. `None`: it is on the host.
     pub(super) device: Option<DeviceId>,
     pub(super) model: StreamOrderModel,
     pub(super) release_threshold: Bytes,
@@ -86,7 +87,7 @@ impl Pool {
         let max_pool_size = pool.max_size.map_or(0, to_size);
         let limits = ModelLimits { max_pool_size, release_threshold: to_size(release_threshold) };
         Self {
-            device: pool.location.device(),
+            device: pool.location.device().map(|device| setup.physical(device)),
             model: StreamOrderModel::new(limits),
             release_threshold,
             max_size: max_pool_size,
