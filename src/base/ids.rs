@@ -35,6 +35,14 @@ define_index_type! {
     pub struct CollectiveId = u32;
 }
 define_index_type! {
+    /// A name of a graph in a program; of an array of graphs, one element.
+    pub struct GraphId = u32;
+}
+define_index_type! {
+    /// A name of an executable graph in a program; of an array, one element.
+    pub struct ExecId = u32;
+}
+define_index_type! {
     /// A host thread.
     pub struct HostId = u32;
 }

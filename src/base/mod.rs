@@ -15,8 +15,8 @@ pub(crate) use clone::reuse_on_clone;
 pub use diagnostic::{Code, Diagnostic, Edit, Label, MISTAKES_MAX, Severity};
 pub use digest::mix;
 pub use ids::{
-    BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExpectId, HostBufferId, HostId, KernelId, PoolId,
-    ProcessId, SignalId, SnapshotId, StmtId, StreamId,
+    BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExecId, ExpectId, GraphId, HostBufferId, HostId,
+    KernelId, PoolId, ProcessId, SignalId, SnapshotId, StmtId, StreamId,
 };
 pub use index_vec::{Idx, IndexVec, index_vec};
 pub use nearest::nearest;

@@ -9,7 +9,10 @@ use super::machine::Caller;
 use super::{Chooser, Machine, Progress};
 use crate::base::{DeviceId, IndexVec, PoolId, StreamId, reuse_on_clone};
 use crate::model::{Allocator, Origin};
-use crate::trace::{Call, DeviceSet, Failure, Kind, Memory, Reach, Reply, Setup, Sink, Use};
+use crate::trace::{
+    AllocId, Call, DeviceSet, Failure, GraphCall, Kind, Memory, Reach, Reply, Setup, Sink, Use,
+};
+use std::collections::BTreeMap;
 
 /// Who may touch the memory of a pool.
 #[derive(Clone, Copy, Debug)]
@@ -24,23 +27,38 @@ struct Granted {
 #[derive(Debug)]
 pub(super) struct Grants {
     pools: IndexVec<PoolId, Granted>,
+    /// For the place of an allocation that a graph has captured, the access that its pool gave by then, if it gave any.
+    captured: BTreeMap<u32, Granted>,
     peers: IndexVec<DeviceId, DeviceSet>,
     /// Each device as the first process knows it.
     physical: IndexVec<DeviceId, DeviceId>,
     late_check: bool,
 }
 
-reuse_on_clone!(Grants { pools, peers, physical, late_check });
+reuse_on_clone!(Grants { pools, captured, peers, physical, late_check });
+
+impl Granted {
+    /// Memory that nobody but its device may touch.
+    fn of(home: Option<DeviceId>) -> Self {
+        let mut own = DeviceSet::NONE;
+        home.into_iter().for_each(|home| own.set(home, true));
+        Self { home, readers: own, writers: own }
+    }
+
+    fn reach(self, device: DeviceId) -> Reach {
+        match (self.readers.contains(device), self.writers.contains(device)) {
+            (_, true) => Reach::ReadWrite,
+            (true, false) => Reach::Read,
+            (false, false) => Reach::None,
+        }
+    }
+}
 
 impl Grants {
     pub(super) fn new(setup: &Setup) -> Self {
-        let granted = |home: Option<DeviceId>| {
-            let mut own = DeviceSet::NONE;
-            home.into_iter().for_each(|home| own.set(home, true));
-            Granted { home, readers: own, writers: own }
-        };
         Self {
-            pools: setup.pools.iter().map(|pool| granted(pool.location.device())).collect(),
+            pools: setup.pools.iter().map(|pool| Granted::of(pool.location.device())).collect(),
+            captured: BTreeMap::new(),
             peers: setup.devices.iter().map(|device| device.peers).collect(),
             physical: setup.devices.indices().map(|device| setup.physical(device)).collect(),
             late_check: setup.rules.late_access_check,
@@ -65,12 +83,22 @@ impl Grants {
 
     /// What a device may do with the memory of a pool.
     pub(super) fn reach(&self, pool: PoolId, device: DeviceId) -> Reach {
-        let Granted { readers, writers, .. } = self.pools[pool];
-        match (readers.contains(device), writers.contains(device)) {
-            (_, true) => Reach::ReadWrite,
-            (true, false) => Reach::Read,
-            (false, false) => Reach::None,
-        }
+        self.pools[pool].reach(device)
+    }
+
+    /// The access of a captured allocation is that of its pool at the capture (CUDA Programming Guide, "Graph memory nodes", peer
+    /// access).
+    pub(super) fn capture(&mut self, pool: PoolId, alloc: AllocId) {
+        let granted = self.pools[pool];
+        match granted.readers.without(Granted::of(granted.home).readers).is_empty() {
+            true => self.captured.remove(&alloc.slot),
+            false => self.captured.insert(alloc.slot, granted),
+        };
+    }
+
+    /// What a device may do with an allocation of a graph.
+    fn reach_of_captured(&self, alloc: AllocId, home: DeviceId, device: DeviceId) -> Reach {
+        self.captured.get(&alloc.slot).copied().unwrap_or(Granted::of(Some(home))).reach(device)
     }
 
     /// What a device could be given of the memory of another one.
@@ -115,8 +143,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     fn out_of_reach(&self, call: &Call) -> Option<(Failure, Option<(PoolId, DeviceId)>)> {
         let look = |stream: StreamId, uses: &[Use], failure| {
             let device = self.streams[stream].device;
-            let pool = uses.iter().find_map(|used| self.pool_out_of_reach(device, used))?;
-            Some((failure, Some((pool, device))))
+            let pool = uses.iter().find_map(|used| self.barred(device, used))?;
+            Some((failure, pool.map(|pool| (pool, device))))
         };
         match call {
             Call::Launch { stream, uses, .. } | Call::Collective { stream, uses, .. } => {
@@ -129,16 +157,21 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Call::Alloc { pool: Some(pool), .. } if !self.grants.is_sound(*pool) => {
                 Some((Failure::InvalidDevice, None))
             }
+            Call::Graph(GraphCall::Node { node, .. }) => self.out_of_reach(node),
             _ => None,
         }
     }
 
-    /// The pool of the memory, if the device may not touch it so. Memory outside of pools is not looked at.
-    fn pool_out_of_reach(&self, device: DeviceId, used: &Use) -> Option<PoolId> {
-        match self.model.origin(used.memory.alloc()?)? {
-            Origin::Pool(pool) => (!self.grants.reach(pool, device).allows(used.access)).then_some(pool),
-            Origin::Outside(_) => None,
-        }
+    /// Whether the device may not touch the memory so, with the pool whose memory it is. Memory outside of pools is not looked
+    /// at.
+    fn barred(&self, device: DeviceId, used: &Use) -> Option<Option<PoolId>> {
+        let alloc = used.memory.alloc()?;
+        let (reach, pool) = match self.model.origin(alloc)? {
+            Origin::Pool(pool) => (self.grants.reach(pool, device), Some(pool)),
+            Origin::Graph(home) => (self.grants.reach_of_captured(alloc, home, device), None),
+            Origin::Outside(_) => return None,
+        };
+        (!reach.allows(used.access)).then_some(pool)
     }
 
     /// Whether a copy goes from one device to another one: `cudaMemcpyPeerAsync` names both of them, and each touches its own
@@ -147,7 +180,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let home = |used: &Use| match used.memory {
             Memory::Device(alloc) => match self.model.origin(alloc)? {
                 Origin::Pool(pool) => self.grants.pools[pool].home.map(|home| self.grants.physical[home]),
-                Origin::Outside(device) => Some(device),
+                Origin::Outside(device) | Origin::Graph(device) => Some(device),
             },
             Memory::Managed(_) | Memory::HostPool(_) | Memory::Pinned(_) | Memory::Pageable(_) => None,
         };

@@ -6,6 +6,7 @@ mod transfer;
 
 use super::access::Grants;
 use super::collectives::Collectives;
+use super::graphs::Graphs;
 use super::resources::Resources;
 use super::shares::Shares;
 use super::threads::{Awaited, Blocked, Host, Threads};
@@ -36,6 +37,7 @@ pub struct Machine<A, P, C, S> {
     legacy_sync_releases: bool,
     pub(super) threads: Threads,
     pub(super) collectives: Collectives,
+    pub(super) graphs: Graphs,
     pub(super) resources: Resources,
     pub(super) grants: Grants,
     pub(super) shares: Shares,
@@ -56,7 +58,7 @@ struct Scratch {
 reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, threads,
-    collectives, resources, grants, shares, scratch,
+    collectives, graphs, resources, grants, shares, scratch,
 });
 
 /// Whose call it is, and of which statement.
@@ -81,6 +83,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             legacy_sync_releases: setup.rules.legacy_sync_releases,
             threads: Threads::new(setup),
             collectives: Collectives::new(setup),
+            graphs: Graphs::new(setup),
             resources: Resources::new(setup),
             grants: Grants::new(setup),
             shares: Shares::new(setup),
@@ -138,7 +141,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.complete(stream);
         }
         self.progress.wait_until(now);
-        let with_pool = self.with_pool(call);
+        let with_pool = self.with_pool(call).or_else(|| self.node_with_pool(call));
         let call = with_pool.as_ref().unwrap_or(call);
         if blocked.is_none() && !matches!(call, Call::Peek(_)) {
             self.emit(caller, None, Kind::Call(call));
@@ -187,6 +190,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             | Call::Collective { .. }
             | Call::Record { .. }
             | Call::Wait { .. } => self.costs.submit,
+            Call::Graph(call) if call.submits() => self.costs.submit,
             _ => self.costs.call,
         };
         self.threads.hosts[host].now = now.after(pays);
@@ -230,6 +234,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Call::Grant { pool, device, reach } => self.grant(*pool, *device, *reach),
             Call::Create { resource, reusing } => self.resources.create(*resource, *reusing),
             Call::Destroy(resource) => self.destroy(caller, *resource),
+            Call::Graph(call) => self.graph_call(caller, call),
             Call::Read(reading) => {
                 let value = self.read(caller, *reading);
                 self.emit(caller, None, Kind::Value(value));
@@ -275,7 +280,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         Ok(Reply::Done)
     }
 
-    fn runs(&mut self, caller: Caller, takes: &Takes) -> Runs {
+    pub(super) fn runs(&mut self, caller: Caller, takes: &Takes) -> Runs {
         match takes {
             Takes::For(law) => Runs::For(self.chooser.duration(caller.stmt, law)),
             Takes::Until(signal) => Runs::Until(*signal),
@@ -301,7 +306,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             let pools = (0..self.pools).map(PoolId::new);
             let pools = pools.filter(|pool| self.resources.is_there(*pool));
             let pictures: Vec<_> = pools.map(|pool| self.model.picture(pool)).collect();
-            self.emit(caller, None, Kind::Snapshot { snapshot, pools: &pictures });
+            let graphs = self.graph_pools();
+            self.emit(caller, None, Kind::Snapshot { snapshot, pools: &pictures, graphs: &graphs });
         }
     }
 
@@ -400,7 +406,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     }
 
     /// Brings up to date what the host may see complete.
-    fn look(&mut self, host: HostId) {
+    pub(super) fn look(&mut self, host: HostId) {
         let visible = &mut self.threads.hosts[host].visible;
         visible.clear();
         visible.extend_from_slice(self.progress.done());
@@ -483,6 +489,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if self.order.wants_sweep() {
             self.scratch.pending.clear();
             self.model.pending(&mut self.scratch.pending);
+            self.graphs.pending(&mut self.scratch.pending);
             self.scratch.pending.extend(self.threads.promises().map(|promise| promise.ticket));
             self.order.sweep(&mut self.scratch.pending);
         }

@@ -7,6 +7,7 @@ mod access;
 mod choice;
 mod collectives;
 mod deadlock;
+mod graphs;
 mod machine;
 mod meetings;
 mod resources;

@@ -12,8 +12,8 @@ use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, reuse_on_clone};
 use crate::model::Allocator;
 use crate::order::Operation;
 use crate::trace::{
-    Call, Detail, Event, Exported, Failure, Imported, Kind, Location, PoolSetup, Reading, Reply, Resource,
-    Setup, Sink, Target,
+    Call, Detail, Event, Exported, Failure, GraphCall, Imported, Kind, Location, PoolSetup, Reading, Reply,
+    Resource, Setup, Sink, Target,
 };
 
 /// Whether a thing can be used.
@@ -41,6 +41,8 @@ pub(super) struct Resources {
     streams: Vec<Existence>,
     events: Vec<Existence>,
     pools: Vec<Existence>,
+    graphs: Vec<Existence>,
+    execs: Vec<Existence>,
     /// The device of each pool that is on one.
     homes: IndexVec<PoolId, Option<DeviceId>>,
     devices: IndexVec<DeviceId, Pools>,
@@ -52,7 +54,18 @@ pub(super) struct Resources {
     completed: Vec<u32>,
 }
 
-reuse_on_clone!(Resources { streams, events, pools, homes, devices, is_any_missing, ending, completed });
+reuse_on_clone!(Resources {
+    streams,
+    events,
+    pools,
+    graphs,
+    execs,
+    homes,
+    devices,
+    is_any_missing,
+    ending,
+    completed
+});
 
 impl Resources {
     pub(super) fn new(setup: &Setup) -> Self {
@@ -68,9 +81,11 @@ impl Resources {
             streams: vec![Existence::Yes; setup.streams.len()],
             events: vec![Existence::Yes; setup.events],
             pools: vec![Existence::Yes; setup.pools.len()],
+            graphs: vec![Existence::Not; setup.graphs.len()],
+            execs: vec![Existence::Not; setup.execs],
             homes: setup.pools.iter().map(|pool| pool.location.device()).collect(),
             devices: setup.devices.indices().map(pools).collect(),
-            is_any_missing: !setup.created.is_empty(),
+            is_any_missing: !setup.created.is_empty() || !setup.graphs.is_empty(),
             ending: Vec::new(),
             completed: Vec::new(),
         };
@@ -90,6 +105,8 @@ impl Resources {
             Resource::Stream(stream) => &mut self.streams[stream.index()],
             Resource::Event(event) => &mut self.events[event.index()],
             Resource::Pool(pool) => &mut self.pools[pool.index()],
+            Resource::Graph(graph) => &mut self.graphs[graph.index()],
+            Resource::Exec(exec) => &mut self.execs[exec.index()],
         }
     }
 
@@ -98,6 +115,8 @@ impl Resources {
             Resource::Stream(stream) => (self.streams[stream.index()], Failure::InvalidResourceHandle),
             Resource::Event(event) => (self.events[event.index()], Failure::InvalidResourceHandle),
             Resource::Pool(pool) => (self.pools[pool.index()], Failure::InvalidValue),
+            Resource::Graph(graph) => (self.graphs[graph.index()], Failure::InvalidValue),
+            Resource::Exec(exec) => (self.execs[exec.index()], Failure::InvalidValue),
         };
         if existence == Existence::Yes { Ok(()) } else { Err(failure) }
     }
@@ -138,10 +157,11 @@ impl Resources {
             Call::Export { what: Exported::Event(event), .. } => self.exists(Resource::Event(*event)),
             Call::Export { what: Exported::Memory(_), .. }
             | Call::Import { into: Imported::Pool(_) | Imported::Event(_), .. } => Ok(()),
+            Call::Graph(call) => self.check_graph(call),
             // An expectation may look at what a destroyed pool still holds.
-            Call::Read(Reading::Device(..) | Reading::Peer(..)) | Call::Peek(_) | Call::Create { .. } => {
-                Ok(())
-            }
+            Call::Read(Reading::Device(..) | Reading::Peer(..) | Reading::Graphs(..))
+            | Call::Peek(_)
+            | Call::Create { .. } => Ok(()),
             Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }
@@ -156,6 +176,35 @@ impl Resources {
             | Call::ExpectReady { .. }
             | Call::Snapshot(_) => Ok(()),
         }
+    }
+
+    /// The streams in a graph only name its branches, and its events are its own.
+    fn check_graph(&self, call: &GraphCall) -> Result<(), Failure> {
+        match call {
+            GraphCall::Node { graph, node } => {
+                self.exists(Resource::Graph(*graph))?;
+                match **node {
+                    Call::Alloc { pool: Some(pool), .. } => self.exists(Resource::Pool(pool)),
+                    _ => Ok(()),
+                }
+            }
+            GraphCall::Instantiate { graph, .. } => self.exists(Resource::Graph(*graph)),
+            GraphCall::Launch { stream, exec } | GraphCall::Upload { stream, exec } => {
+                self.exists(Resource::Stream(*stream))?;
+                self.exists(Resource::Exec(*exec))
+            }
+            GraphCall::Begin(_) | GraphCall::Trim(_) | GraphCall::Set { .. } => Ok(()),
+        }
+    }
+
+    /// A graph or an executable graph comes to exist.
+    pub(super) fn begin(&mut self, resource: Resource) {
+        *self.existence(resource) = Existence::Yes;
+    }
+
+    /// The device of a pool that is on one.
+    pub(super) fn home(&self, pool: PoolId) -> Option<DeviceId> {
+        self.homes[pool]
     }
 
     /// Whether a stream exists.
@@ -220,8 +269,16 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         Some(Call::Alloc { stream, pool, size })
     }
 
+    /// The same for one that is captured.
+    pub(super) fn node_with_pool(&self, call: &Call) -> Option<Call> {
+        let Call::Graph(GraphCall::Node { graph, node }) = call else { return None };
+        let node = Box::new(self.with_pool(node)?);
+        Some(Call::Graph(GraphCall::Node { graph: *graph, node }))
+    }
+
     pub(super) fn destroy(&mut self, caller: Caller, resource: Resource) -> Result<Reply, Failure> {
         self.resources.destroy(resource)?;
+        self.end_graph(caller, resource);
         self.end_pools_now(caller);
         Ok(Reply::Done)
     }

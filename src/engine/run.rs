@@ -6,7 +6,7 @@ use crate::base::{HostId, IndexVec, Nanos, StmtId, grouped};
 use crate::model::Allocator;
 use crate::model::cuda::Cuda;
 use crate::model::oxicuda::Oxicuda;
-use crate::scenario::{Action, Cursor, Program, Step};
+use crate::scenario::{Action, Cursor, GraphAction, Program, Step};
 use crate::trace::{Call, Detail, Event, Failure, Kind, Model, Reply, Setup, Sink, Waiter};
 use std::collections::BTreeSet;
 use std::task::Poll;
@@ -191,15 +191,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
     fn tell_deadlock(&mut self, host: HostId, stmt: StmtId) -> bool {
         let Self { program, machine, cursor, alive, .. } = self;
         let ahead = alive.iter().flat_map(|host| {
-            let brought = cursor.ahead(program, *host).filter_map(|action| match action {
-                Action::Signal(signal) | Action::Export { under: signal, .. } => {
-                    Some(Waiter::Signal(*signal))
-                }
-                Action::HostFunction { gives, .. } => gives.map(Waiter::Signal),
-                Action::Collective { collective, .. } => Some(Waiter::Parts(*collective)),
-                Action::Barrier(barrier) => Some(Waiter::Barrier(*barrier)),
-                _ => None,
-            });
+            let brought = cursor.ahead(program, *host).filter_map(brought);
             brought.map(|what| (*host, what))
         });
         let ahead: BTreeSet<_> = ahead.collect();
@@ -213,5 +205,17 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
         if sink.wants(Detail::Events) {
             sink.event(&Event { at, host, stmt, ticket: None, kind });
         }
+    }
+}
+
+/// What an action brings that somebody may wait for.
+fn brought(action: &Action) -> Option<Waiter> {
+    match action {
+        Action::Signal(signal) | Action::Export { under: signal, .. } => Some(Waiter::Signal(*signal)),
+        Action::HostFunction { gives, .. } => gives.map(Waiter::Signal),
+        Action::Collective { collective, .. } => Some(Waiter::Parts(*collective)),
+        Action::Barrier(barrier) => Some(Waiter::Barrier(*barrier)),
+        Action::Graph(GraphAction::Node { node, .. }) => brought(node),
+        _ => None,
     }
 }

@@ -3,8 +3,11 @@
 //! A model sees cuts of progress, never time, graphs or names.
 
 pub mod cuda;
+pub mod graphs;
 pub mod oxicuda;
 pub mod stream_order;
+
+pub use graphs::GraphMemory;
 
 use crate::base::{Bytes, DeviceId, PoolId, StreamId};
 use crate::trace::{
@@ -65,6 +68,8 @@ pub enum Freed {
     },
     /// That of a device, outside of pools.
     Outside(DeviceId),
+    /// That of the graphs of a device.
+    Graphs(DeviceId),
 }
 
 /// Whose memory a live allocation is.
@@ -74,12 +79,14 @@ pub enum Origin {
     Pool(PoolId),
     /// That of a device, outside of pools.
     Outside(DeviceId),
+    /// That of a node of a graph, on a device.
+    Graph(DeviceId),
 }
 
 /// An allocator.
 ///
 /// `clone_from` of the `cuda` model does not touch the heap once the target has been as large as the source.
-pub trait Allocator: Clone {
+pub trait Allocator: GraphMemory + Clone {
     /// Places an allocation, or fails and hands nothing out.
     ///
     /// # Errors

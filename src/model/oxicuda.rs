@@ -8,7 +8,7 @@ mod pool;
 
 use super::cuda::Cuda;
 use super::stream_order::{CudaError, ModelAllocation, StreamOrderId};
-use super::{Allocator, Denied, Freed, Known, Request};
+use super::{Allocator, Denied, Freed, GraphMemory, Known, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
 use crate::trace::{
     Account, AllocId, Attribute, Attributes, Block, BlockState, Call, Candidate, Cut, Decision, DeviceState,
@@ -133,6 +133,9 @@ impl Oxicuda {
         pool.model.is_ready_cross_stream(&said, consumer, waited)
     }
 }
+
+/// It has no graphs.
+impl GraphMemory for Oxicuda {}
 
 impl Allocator for Oxicuda {
     fn alloc(&mut self, request: Request, _: Known<'_>) -> Result<Decision, Denied> {

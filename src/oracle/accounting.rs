@@ -6,10 +6,11 @@
 //! of somebody who no longer has it, and its sums stop at the largest number. From then on no books can be kept.
 
 use super::devices::Devices;
+use super::graphs::GraphPools;
 use crate::base::{Bytes, DeviceId, HostId, IndexVec, PoolId, SignalId};
 use crate::trace::{
-    AllocId, Attribute, Call, Decision, Detail, Event, Exported, Imported, Kind, Model, PoolState, Range,
-    Setup, Sink, Ticket,
+    AllocId, Attribute, Call, Decision, Detail, Event, Exported, GraphCall, GraphFigure, Imported, Kind,
+    Model, PoolState, Range, Setup, Sink, Ticket,
 };
 use std::collections::BTreeMap;
 
@@ -57,6 +58,8 @@ enum Owner {
     Pool(PoolId),
     /// Of a device, outside of pools: it takes so many bytes of it.
     Device(DeviceId, u64),
+    /// Of the graphs of a device.
+    Graphs(DeviceId),
 }
 
 /// The sink that keeps the books. It stops after 16 violations: the first one is what matters.
@@ -71,12 +74,17 @@ pub struct Accounting {
     leaving: BTreeMap<Ticket, Place>,
     books: IndexVec<PoolId, Book>,
     devices: Devices,
+    graphs: GraphPools,
+    /// For each pool, its device: nodes of graphs ask pools for no more than that.
+    homes: IndexVec<PoolId, Option<DeviceId>>,
     /// Whose memory the allocation call in progress is for.
     asked: Option<Asked>,
     /// The free call in progress; it counts once it did not fail.
     freeing: Option<AllocId>,
     /// The high-water mark that the call in progress resets; it counts once the call did not fail.
     resetting: Option<(PoolId, Attribute)>,
+    /// The same of a graph pool.
+    resetting_graphs: Option<(DeviceId, GraphFigure)>,
     violations: Vec<Violation>,
     /// What each thread imports memory to, and under which name.
     importing: BTreeMap<HostId, (PoolId, SignalId)>,
@@ -127,6 +135,8 @@ impl Accounting {
             owners: BTreeMap::new(),
             leaving: BTreeMap::new(),
             devices: Devices::new(setup),
+            graphs: GraphPools::new(setup),
+            homes: setup.pools.iter().map(|pool| pool.location.device()).collect(),
             books: setup.pools.iter().map(|_| Book::default()).collect(),
             asked: None,
             importing: BTreeMap::new(),
@@ -134,6 +144,7 @@ impl Accounting {
             first_free_ends_imports: setup.rules.first_free_ends_imports,
             freeing: None,
             resetting: None,
+            resetting_graphs: None,
             violations: Vec::new(),
         }
     }
@@ -160,6 +171,9 @@ impl Accounting {
                 self.importing.insert(host, (*pool, *under));
             }
             Call::Set { pool, attribute, .. } => self.resetting = Some((*pool, *attribute)),
+            Call::Graph(GraphCall::Set { device, figure, .. }) => {
+                self.resetting_graphs = Some((*device, *figure));
+            }
             Call::Alloc { pool, .. } => self.asked = pool.map(Asked::Pool),
             Call::Malloc { device, managed, .. } => {
                 self.asked = Some(Asked::Device { device: *device, managed: *managed });
@@ -181,8 +195,19 @@ impl Accounting {
                 _ => {}
             }
         }
+        if let Some((device, figure)) = self.resetting_graphs.take() {
+            self.graphs.reset(device, figure);
+        }
         let Some(alloc) = self.freeing.take() else { return };
+        self.freed(alloc, at);
+    }
+
+    fn freed(&mut self, alloc: AllocId, at: Option<Ticket>) {
         match self.owners.remove(&alloc) {
+            Some(Held { place, owner: Owner::Graphs(device), requested, .. }) => {
+                self.live.remove(&place);
+                self.graphs.ends(device, requested);
+            }
             Some(held @ Held { owner: Owner::Pool(pool), of, .. }) => {
                 self.leaves(pool, held);
                 if of.is_some() && self.first_free_ends_imports {
@@ -234,18 +259,10 @@ impl Accounting {
             (Model::Oxicuda, Asked::Pool(pool)) => pool.index() as u32 + 1,
             _ => 0,
         };
-        let before = self.live.range((space, 0)..(space, decision.range.end())).next_back();
-        if let Some((_, (range, old))) = before
-            && range.overlaps(decision.range)
-        {
-            let old = *old;
-            self.report(Violation::Overlap { new: decision.alloc, old });
-        }
         // All that was ever reserved is below, so no sum has reached the largest number before.
         let is_beyond = decision.range.start.checked_add(decision.range.size.0).is_none();
         self.is_lost |= is_beyond && self.model == Model::Oxicuda;
-        let place = (space, decision.range.start);
-        self.live.insert(place, (decision.range, decision.alloc));
+        let place = self.lives(space, decision.alloc, decision.range);
         let (requested, size) = (decision.requested.0.min(decision.range.size.0), decision.range.size.0);
         let used = if self.model == Model::Oxicuda { size } else { requested };
         let owner = match asked {
@@ -262,6 +279,37 @@ impl Accounting {
             }
         };
         self.owners.insert(decision.alloc, Held { place, owner, requested, used, of });
+    }
+
+    /// An allocation lives at these addresses from now on.
+    fn lives(&mut self, space: u32, alloc: AllocId, range: Range) -> Place {
+        let before = self.live.range((space, 0)..(space, range.end())).next_back();
+        if let Some((_, (other, old))) = before
+            && other.overlaps(range)
+        {
+            let old = *old;
+            self.report(Violation::Overlap { new: alloc, old });
+        }
+        let place = (space, range.start);
+        self.live.insert(place, (range, alloc));
+        place
+    }
+
+    /// A launch of a graph carries out a node that allocates or frees.
+    fn node(&mut self, call: &Call, alloc: Option<(AllocId, Range)>) {
+        match (call, alloc) {
+            (Call::Alloc { pool: Some(pool), size, .. }, Some((alloc, range))) => {
+                let (Some(device), requested) = (self.homes[*pool], size.0) else { return };
+                let place = self.lives(0, alloc, range);
+                self.graphs.begins(device, requested);
+                let held = Held { place, owner: Owner::Graphs(device), requested, used: 0, of: None };
+                if self.owners.insert(alloc, held).is_some() {
+                    self.report(Violation::Overlap { new: alloc, old: alloc });
+                }
+            }
+            (Call::Free { alloc, .. }, _) if *alloc != AllocId::NULL => self.freed(*alloc, None),
+            _ => {}
+        }
     }
 
     fn state(&mut self, pool: PoolId, state: &PoolState) {
@@ -297,8 +345,16 @@ impl Sink for Accounting {
             Kind::Call(call) => self.call(event.host, call),
             Kind::Submitted => self.settle(event.ticket),
             Kind::Failed(_) => {
-                (self.freeing, self.resetting) = (None, None);
+                (self.freeing, self.resetting, self.resetting_graphs) = (None, None, None);
                 self.importing.remove(&event.host);
+            }
+            Kind::Node { call, alloc } => self.node(call, alloc),
+            Kind::GraphPool { device, state } => {
+                self.settle(None);
+                self.devices.graphs_reserve(device, state.reserved);
+                if let Err(violation) = self.graphs.state(device, state) {
+                    self.report(violation);
+                }
             }
             Kind::Decided(decision) => self.decided(event.host, decision),
             Kind::State { pool, state } => self.state(pool, state),
@@ -347,6 +403,8 @@ mod tests {
             interprocess: Vec::new(),
             barriers: index_vec![],
             collectives: index_vec![],
+            graphs: index_vec![],
+            execs: 0,
             rules: Rules {
                 alignment: Bytes(512),
                 growth: Bytes::mib(32),

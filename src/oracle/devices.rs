@@ -22,6 +22,8 @@ pub(super) struct Devices {
 struct Book {
     memory: u64,
     outside: u64,
+    /// What the graph pool holds, which counts among the pools.
+    graphs: u64,
 }
 
 /// An imported pool has the memory of another one.
@@ -32,7 +34,7 @@ fn takes_from(setup: &Setup, pool: &PoolSetup) -> Option<DeviceId> {
 impl Devices {
     /// The books before the first call.
     pub(super) fn new(setup: &Setup) -> Self {
-        let book = |memory: Bytes| Book { memory: memory.0, outside: 0 };
+        let book = |memory: Bytes| Book { memory: memory.0, outside: 0, graphs: 0 };
         Self {
             books: setup.devices.iter().map(|device| book(device.memory)).collect(),
             pools: setup.pools.iter().map(|pool| (takes_from(setup, pool), 0)).collect(),
@@ -44,6 +46,11 @@ impl Devices {
     /// A pool holds so much.
     pub(super) fn reserved(&mut self, pool: PoolId, bytes: Bytes) {
         self.pools[pool].1 = bytes.0;
+    }
+
+    /// The graph pool of a device holds so much.
+    pub(super) fn graphs_reserve(&mut self, device: DeviceId, bytes: Bytes) {
+        self.books[device].graphs = bytes.0;
     }
 
     /// An allocation outside of pools takes so much of a device.
@@ -79,9 +86,9 @@ impl Devices {
 
     /// Compares what the allocator says about a device with the books.
     pub(super) fn state(&self, device: DeviceId, state: &DeviceState) -> Result<(), Violation> {
-        let Book { memory, outside } = self.books[device];
+        let Book { memory, outside, graphs } = self.books[device];
         let pools = self.pools.iter().filter(|(on, _)| *on == Some(device)).map(|(_, bytes)| *bytes);
-        let pools = pools.fold(0, u64::saturating_add);
+        let pools = pools.fold(graphs, u64::saturating_add);
         let leaving = self.leaving.values().filter(|(on, ..)| *on == device);
         let leaving: u64 = leaving.map(|(_, bytes, _)| bytes).sum();
         self.compare(device, "memory", state.memory, memory)?;

@@ -6,9 +6,10 @@
 use crate::base::{BufferId, ExpectId, IndexVec, Nanos, StmtId};
 use crate::scenario::{Demand, Moment, Outcome, Program, When};
 use crate::trace::{
-    Deadlock, Detail, Ended, Event, Failure, Kind, Operands, Placement, Policy, Reach, Readiness, Sink,
+    Call, Deadlock, Detail, Ended, Event, Failure, GraphCall, Kind, Operands, Placement, Policy, Reach,
+    Readiness, Sink, Ticket,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of an `expect` line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -186,6 +187,10 @@ pub struct Expectations<'p> {
     allocations: u64,
     /// When the operations of the statements that expectations name started and ended last.
     moments: BTreeMap<StmtId, [Option<Nanos>; 2]>,
+    /// The launch of a graph in progress, if expectations name it, with its latest operation.
+    launching: Option<(StmtId, Option<Ticket>)>,
+    /// Of launches of graphs, the operations that do not start it, and those that do not end it.
+    inside: [BTreeSet<Ticket>; 2],
 }
 
 impl<'p> Expectations<'p> {
@@ -202,6 +207,8 @@ impl<'p> Expectations<'p> {
             deadlock: None,
             allocations: 0,
             moments: named_in_moments(program).map(|stmt| (stmt, [None; 2])).collect(),
+            launching: None,
+            inside: Default::default(),
         }
     }
 
@@ -255,6 +262,33 @@ impl<'p> Expectations<'p> {
         }
     }
 
+    fn call(&mut self, stmt: StmtId, call: &Call) {
+        if let Some((calls, _)) = self.demanded.get_mut(&stmt) {
+            *calls += 1;
+        }
+        let is_launch =
+            matches!(call, Call::Graph(GraphCall::Launch { .. })) && self.moments.contains_key(&stmt);
+        self.launching = is_launch.then_some((stmt, None));
+    }
+
+    /// A launch of a graph starts with its first operation and ends with its last one.
+    fn submitted(&mut self, stmt: StmtId, ticket: Ticket) {
+        let launching = self.launching.as_mut().filter(|(launch, _)| *launch == stmt);
+        let Some((_, latest)) = launching else { return };
+        if let Some(before) = latest.replace(ticket) {
+            self.inside[0].insert(ticket);
+            self.inside[1].insert(before);
+        }
+    }
+
+    fn moment(&mut self, event: &Event<'_>, is_end: bool) {
+        let nth = usize::from(is_end);
+        let is_inside = event.ticket.is_some_and(|ticket| self.inside[nth].remove(&ticket));
+        if let Some(moments) = self.moments.get_mut(&event.stmt).filter(|_| !is_inside) {
+            moments[nth] = Some(event.at);
+        }
+    }
+
     /// A statement whose operation never got there leaves the expectation not reached.
     fn judge_moments(&mut self) {
         for (expect, line) in self.program.expects.iter_enumerated() {
@@ -288,9 +322,10 @@ impl Sink for Expectations<'_> {
 
     fn event(&mut self, event: &Event<'_>) {
         match event.kind {
-            Kind::Call(_) => {
-                if let Some((calls, _)) = self.demanded.get_mut(&event.stmt) {
-                    *calls += 1;
+            Kind::Call(call) => self.call(event.stmt, call),
+            Kind::Submitted => {
+                if let Some(ticket) = event.ticket {
+                    self.submitted(event.stmt, ticket);
                 }
             }
             Kind::Failed(failure) => self.failed(event.stmt, failure),
@@ -298,11 +333,8 @@ impl Sink for Expectations<'_> {
             Kind::Expect { expect, operands } => self.judge(expect, operands),
             Kind::Snapshot { snapshot, .. } => self.snapshots[snapshot.index()] += 1,
             Kind::Skipped(buffer) => self.skipped.entry(event.stmt).or_insert((buffer, 0)).1 += 1,
-            Kind::Start | Kind::End => {
-                if let Some(moments) = self.moments.get_mut(&event.stmt) {
-                    moments[usize::from(matches!(event.kind, Kind::End))] = Some(event.at);
-                }
-            }
+            Kind::Start => self.moment(event, false),
+            Kind::End => self.moment(event, true),
             Kind::Deadlock(deadlock) => self.deadlock = Some(deadlock.clone()),
             _ => {}
         }

@@ -5,6 +5,7 @@
 mod accounting;
 mod devices;
 mod expectations;
+mod graphs;
 
 pub use accounting::{Accounting, Violation};
 pub use expectations::{

@@ -91,6 +91,8 @@ pub enum Effect<'a> {
     Wait(EventId),
     /// The operation waits for these, since the allocator says so.
     Allocator(&'a [Ticket]),
+    /// The operation is part of a launch of a graph, and waits for these.
+    Graph(&'a [Ticket]),
 }
 
 impl Order {
@@ -259,6 +261,12 @@ impl Order {
                 for ticket in tickets {
                     self.history.join_into(*ticket, &mut self.lanes[index].clock);
                     waits.push((*ticket, Cause::Allocator));
+                }
+            }
+            Effect::Graph(tickets) => {
+                for ticket in tickets.iter().filter(|ticket| ticket.stream.index() != index) {
+                    self.history.join_into(*ticket, &mut self.lanes[index].clock);
+                    waits.push((*ticket, Cause::Graph));
                 }
             }
         }

@@ -21,6 +21,8 @@ fn setup(kinds: &[StreamKind], events: usize) -> Setup {
         interprocess: Vec::new(),
         barriers: index_vec![],
         collectives: index_vec![],
+        graphs: index_vec![],
+        execs: 0,
         rules: Rules {
             alignment: Bytes(512),
             growth: Bytes::mib(32),

@@ -24,6 +24,8 @@ enum Edge {
     Legacy,
     /// A wait that the allocator inserted.
     Allocator,
+    /// An edge of a graph, or an earlier launch of it.
+    Graph,
     /// Not an order by itself: an allocation takes memory that this operation freed.
     Reuse,
 }
@@ -35,6 +37,7 @@ impl Edge {
             Edge::Event => "event",
             Edge::Legacy => "legacy stream",
             Edge::Allocator => "allocator",
+            Edge::Graph => "graph",
             Edge::Reuse => "reuse",
         }
     }
@@ -45,6 +48,7 @@ impl Edge {
             Edge::Event => "color=blue, fontcolor=blue",
             Edge::Legacy => "color=purple, fontcolor=purple",
             Edge::Allocator => "color=red, fontcolor=red",
+            Edge::Graph => "color=orange, fontcolor=orange",
             // Where memory goes says nothing about where a node stands.
             Edge::Reuse => "style=dashed, color=darkgreen, fontcolor=darkgreen, constraint=false",
         }
@@ -149,6 +153,7 @@ impl Sink for Graph<'_> {
                     Cause::Event => Edge::Event,
                     Cause::Legacy => Edge::Legacy,
                     Cause::Allocator => Edge::Allocator,
+                    Cause::Graph => Edge::Graph,
                 };
                 self.edges.push((on, ticket, edge));
             }

@@ -2,10 +2,10 @@
 //!
 //! It remembers an allocation for as long as a byte of it was not handed out again, and nothing for longer.
 
-use crate::base::{BufferId, HostId, StmtId, StreamId};
+use crate::base::{BufferId, Bytes, HostId, StmtId, StreamId};
 use crate::oracle::Verdict;
-use crate::scenario::{Action, Chosen, ImportInto, Instruction, Program};
-use crate::trace::{AllocId, Call, Event, Kind, Memory, Range, Ticket};
+use crate::scenario::{Action, Chosen, GraphAction, ImportInto, Instruction, Program};
+use crate::trace::{AllocId, Call, Event, GraphCall, Kind, Memory, Range, Ticket};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -42,6 +42,10 @@ pub(crate) struct Book<'p> {
     allocates: BTreeMap<StmtId, &'p Chosen<BufferId>>,
     /// Who had which byte last: start -> (end, serial).
     owners: BTreeMap<u64, (u64, u32)>,
+    /// The allocations of graphs by their addresses: several of one graph may have the same.
+    nodes: BTreeMap<(u64, u32), Bytes>,
+    /// Whether the call in progress adds a node to a graph.
+    is_node: bool,
     known: BTreeMap<u32, Known>,
     /// The allocation that was placed last.
     latest: u32,
@@ -52,20 +56,25 @@ pub(crate) struct Book<'p> {
 impl<'p> Book<'p> {
     /// The names before the first call.
     pub(crate) fn new(program: &'p Program) -> Self {
+        let named = |action: &'p Action| match action {
+            Action::Alloc { buffer, .. }
+            | Action::Malloc { buffer, .. }
+            | Action::Import { into: ImportInto::Memory { buffer, .. }, .. } => Some(buffer),
+            _ => None,
+        };
         let allocates = program.code.iter().filter_map(|instruction| match instruction {
-            Instruction::Call {
-                stmt,
-                action:
-                    Action::Alloc { buffer, .. }
-                    | Action::Malloc { buffer, .. }
-                    | Action::Import { into: ImportInto::Memory { buffer, .. }, .. },
-            } => Some((*stmt, buffer)),
+            Instruction::Call { stmt, action: Action::Graph(GraphAction::Node { node, .. }) } => {
+                named(node).map(|buffer| (*stmt, buffer))
+            }
+            Instruction::Call { stmt, action } => named(action).map(|buffer| (*stmt, buffer)),
             _ => None,
         });
         Self {
             program,
             allocates: allocates.collect(),
             owners: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            is_node: false,
             known: BTreeMap::new(),
             latest: 0,
             freeing: None,
@@ -77,6 +86,7 @@ impl<'p> Book<'p> {
         match event.kind {
             Kind::Call(call) => {
                 self.settle();
+                self.is_node = matches!(call, Call::Graph(GraphCall::Node { .. }));
                 if let Call::Free { alloc, .. } | Call::PlainFree { alloc } = call {
                     let freed = Freed { stmt: event.stmt, ticket: event.ticket };
                     self.freeing = Some((*alloc, freed));
@@ -98,7 +108,23 @@ impl<'p> Book<'p> {
                 let buffer = buffer.filter(|chosen| chosen.index.is_none()).map(|chosen| chosen.base);
                 let known = Known { stmt: event.stmt, range: decision.range, buffer, freed: None, pieces: 0 };
                 self.known.insert(self.latest, known);
-                self.claim(decision.range, self.latest);
+                match (self.is_node, decision.reuses) {
+                    // An address of its own graph again: both keep it.
+                    (true, Some(_)) => {}
+                    _ => {
+                        self.forget_nodes(decision.range);
+                        self.claim(decision.range, self.latest);
+                    }
+                }
+                if self.is_node {
+                    self.pieces(self.latest, 1);
+                    self.nodes.insert((decision.range.start, self.latest), decision.range.size);
+                }
+            }
+            Kind::Node { call: Call::Free { alloc, .. }, .. } => {
+                if let Some(known) = self.known.get_mut(&alloc.serial) {
+                    known.freed = Some(Freed { stmt: event.stmt, ticket: event.ticket });
+                }
             }
             Kind::Named(buffer) => {
                 if let Some(known) = self.known.get_mut(&self.latest) {
@@ -106,6 +132,19 @@ impl<'p> Book<'p> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Whatever graph had these addresses is gone.
+    fn forget_nodes(&mut self, range: Range) {
+        let below = self.nodes.range(..(range.end(), 0)).rev();
+        let gone: Vec<_> = below
+            .take_while(|((start, _), size)| Range { start: *start, size: **size }.overlaps(range))
+            .map(|(node, _)| *node)
+            .collect();
+        for node in gone {
+            self.nodes.remove(&node);
+            self.pieces(node.1, -1);
         }
     }
 
@@ -265,6 +304,8 @@ mod tests {
             interprocess: Vec::new(),
             barriers: index_vec![],
             collectives: index_vec![],
+            graphs: index_vec![],
+            execs: 0,
             rules,
             host: HostCosts::default(),
         };

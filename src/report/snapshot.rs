@@ -5,7 +5,7 @@
 use super::names::Book;
 use crate::base::{Bytes, PoolId, SnapshotId};
 use crate::scenario::Program;
-use crate::trace::{Block, BlockState, Call, Detail, Event, Kind, PoolPicture, Sink};
+use crate::trace::{Block, BlockState, Call, Detail, Event, GraphPoolState, Kind, PoolPicture, Sink};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ impl<'p> Snapshots<'p> {
         Some(text)
     }
 
-    fn picture(&mut self, snapshot: SnapshotId, pools: &[PoolPicture]) {
+    fn picture(&mut self, snapshot: SnapshotId, pools: &[PoolPicture], graphs: &[GraphPoolState]) {
         let times = self.times.entry(snapshot).or_insert(0);
         *times += 1;
         if *times > TIMES_MAX {
@@ -69,7 +69,18 @@ impl<'p> Snapshots<'p> {
                 self.text.push_str(&pool_text(&self.book, picture));
             }
         }
-        self.text.push_str("        ],\n    ),\n");
+        self.text.push_str("        ],\n");
+        if !graphs.is_empty() {
+            self.text.push_str("        graph_pools: [\n");
+            let devices = self.book.program.names.devices.iter();
+            for (device, state) in devices.zip(graphs) {
+                let (name, figures) = (ron(device), ron(&Figures::of_graphs(state)));
+                let text = format!("            GraphPool(device: {name}, figures: {figures}),\n");
+                self.text.push_str(&text);
+            }
+            self.text.push_str("        ],\n");
+        }
+        self.text.push_str("    ),\n");
     }
 }
 
@@ -83,8 +94,8 @@ impl Sink for Snapshots<'_> {
         if let Kind::Call(Call::Alloc { pool: Some(pool), .. }) = event.kind {
             self.used.insert(*pool);
         }
-        if let Kind::Snapshot { snapshot, pools } = event.kind {
-            self.picture(snapshot, pools);
+        if let Kind::Snapshot { snapshot, pools, graphs } = event.kind {
+            self.picture(snapshot, pools, graphs);
         }
         self.book.event(event);
     }
@@ -97,6 +108,17 @@ struct Figures {
     reserved_high: String,
     used: String,
     used_high: String,
+}
+
+impl Figures {
+    fn of_graphs(state: &GraphPoolState) -> Self {
+        Self {
+            reserved: state.reserved.to_string(),
+            reserved_high: state.reserved_high.to_string(),
+            used: state.used.to_string(),
+            used_high: state.used_high.to_string(),
+        }
+    }
 }
 
 /// Where its bytes are.

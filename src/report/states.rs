@@ -3,8 +3,9 @@
 //! Sizes are bytes and times are virtual nanoseconds. It must not know what changed a pool.
 
 use super::names::Book;
+use crate::base::DeviceId;
 use crate::scenario::Program;
-use crate::trace::{Detail, Event, Kind, Sink};
+use crate::trace::{Detail, Event, GraphPoolState, Kind, Sink};
 use std::io::{self, Write};
 
 /// The columns.
@@ -40,16 +41,32 @@ impl<'p, W: Write> States<'p, W> {
     }
 }
 
+impl<W: Write> States<'_, W> {
+    /// The row of a graph pool, which has no such places for its bytes.
+    fn graph_pool(&mut self, event: &Event<'_>, device: DeviceId, state: &GraphPoolState) {
+        let name = format!("{}.graph_pool", self.book.program.names.devices[device]);
+        let head = [event.at.0.to_string(), self.book.line(event.stmt).to_string(), name];
+        let figures = [state.reserved, state.used].map(|size| size.0.to_string());
+        let record =
+            head.into_iter().chain(figures).chain(std::iter::repeat_n(String::new(), HEAD.len() - 5));
+        self.failed = self.out.write_record(record).err();
+    }
+}
+
 impl<W: Write> Sink for States<'_, W> {
     fn wants(&self, detail: Detail) -> bool {
         matches!(detail, Detail::Events | Detail::States)
     }
 
     fn event(&mut self, event: &Event<'_>) {
-        let Kind::State { pool, state } = event.kind else { return };
         if self.failed.is_some() {
             return;
         }
+        let (pool, state) = match event.kind {
+            Kind::State { pool, state } => (pool, state),
+            Kind::GraphPool { device, state } => return self.graph_pool(event, device, state),
+            _ => return,
+        };
         let ledger = &state.ledger;
         let sizes = [
             state.reserved,

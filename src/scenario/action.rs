@@ -1,6 +1,6 @@
 //! What one call needs: a call whose operands may still have to be computed.
 
-use super::{Chosen, Formula, Handle, Place, Register, SyncTarget};
+use super::{Chosen, Formula, GraphAction, Handle, Place, Register, SyncTarget};
 use crate::base::{
     BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExpectId, HostId, KernelId, PoolId, SignalId,
     SnapshotId, StmtId, StreamId,
@@ -164,6 +164,8 @@ pub enum Action {
     },
     /// `destroy s`
     Destroy(Handle),
+    /// A call about graphs.
+    Graph(GraphAction),
     /// Reads a figure into a register; part of an `expect`.
     Peek {
         /// The figure.
@@ -306,6 +308,7 @@ impl Action {
                 visit(&mut to.buffer);
                 visit(&mut from.buffer);
             }
+            Action::Graph(GraphAction::Node { node, .. }) => node.for_each_buffer(visit),
             Action::Memset { at, .. } | Action::Touch { at, .. } => visit(&mut at.buffer),
             Action::Relate { subject, object, .. } => {
                 visit(subject);

@@ -18,6 +18,8 @@ pub(super) enum Block {
     Thread,
     /// Another process does.
     Process,
+    /// They are the nodes of a graph.
+    Graph,
     /// Nothing that is known, since the line that opens it has a mistake.
     Broken,
 }

@@ -37,6 +37,7 @@ impl Checker<'_> {
             CallKind::Set { attribute, value } => self.set(attribute, value),
             CallKind::Reset(attribute) => self.reset(attribute),
             CallKind::SetPool { device, pool } => self.set_pool(device, pool),
+            CallKind::Graph(call) => self.graph_call(call),
             CallKind::Grant(grant) => self.grant(grant),
             CallKind::Revoke { pool, device } => self.revoke(pool, device),
             CallKind::Export { what, under } => self.export(what, under),
@@ -53,6 +54,7 @@ impl Checker<'_> {
             CallKind::Join(path) => self.join(path),
             CallKind::Barrier { name, of } => self.barrier(name, of).map(Action::Barrier),
         };
+        let action = action.and_then(|action| self.captured(stmt, call, action));
         match action.filter(|_| outcome.is_some()) {
             Some(action) => self.code.push(Instruction::Call { stmt, action }),
             // Nothing more is said about the buffers of a statement with a mistake.
@@ -158,6 +160,7 @@ impl Checker<'_> {
             }
             Operation::Copy(copy) => self.copy(stmt, Some((path, stream)), copy),
             Operation::Memset(memset) => self.memset(stmt, Some((path, stream)), memset),
+            Operation::LaunchGraph(exec) => self.launch_graph(stream, exec),
             Operation::Host(function) => self.host_function(stmt, path, stream, function),
             Operation::Launch { .. } => self.launch(stmt, path, stream, operation),
         }
@@ -287,6 +290,9 @@ impl Checker<'_> {
     }
 
     fn set(&mut self, path: &Path, value: &ast::Expression) -> Option<Action> {
+        if let Some(figure) = self.graph_figure(path) {
+            return self.set_graphs(figure, value);
+        }
         let (pool, attribute) = self.attribute(path)?;
         let is_switch = Figure::Attribute(attribute).is_switch();
         let value = self.runtime_value(value, if is_switch { Unit::Switch } else { Unit::Bytes })?;
@@ -305,14 +311,21 @@ impl Checker<'_> {
     }
 
     fn reset(&mut self, path: &Path) -> Option<Action> {
+        if let Some(figure) = self.graph_figure(path) {
+            return self.reset_graphs(path, figure);
+        }
         let (pool, attribute) = self.attribute(path)?;
         if !matches!(attribute, Attribute::ReservedHigh | Attribute::UsedHigh) {
-            let span = path.segments.last().map_or(path.span, |last| last.name.span);
-            let label = "expected `reserved_high` or `used_high`";
-            self.error(codes::UNKNOWN_ATTRIBUTE, "only a high mark can be reset", span, label);
+            self.only_high_marks(path);
             return None;
         }
         Some(Action::Set { pool, attribute, value: Formula::Constant(0) })
+    }
+
+    pub(super) fn only_high_marks(&mut self, path: &Path) {
+        let span = path.segments.last().map_or(path.span, |last| last.name.span);
+        let label = "expected `reserved_high` or `used_high`";
+        self.error(codes::UNKNOWN_ATTRIBUTE, "only a high mark can be reset", span, label);
     }
 
     // ---- Expectations and snapshots

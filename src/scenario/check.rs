@@ -3,6 +3,7 @@
 //! A part that finds a mistake tells it and answers `None`; whoever gets a `None` adds nothing to it.
 
 use super::blocks::{Around, Block};
+use super::graphs::Capture;
 use super::life::Resources;
 use super::moments::Launches;
 use super::names::{Binding, Kind, Meaning, Missing, NameTable, declaration};
@@ -105,6 +106,8 @@ pub(super) struct Checker<'t> {
     /// The process that is read.
     pub(super) process: Process,
     pub(super) shares: Shares,
+    /// The graph whose block is read.
+    pub(super) capture: Option<Capture>,
     /// How often the innermost body is entered.
     pub(super) turns: u64,
     executed: u64,
@@ -145,6 +148,8 @@ impl<'t> Checker<'t> {
             interprocess: Vec::new(),
             signals: 0,
             created: Vec::new(),
+            graphs: IndexVec::new(),
+            execs: 0,
             hosts: 1,
             processes: index_vec![ProcessId::new(0)],
             barriers: IndexVec::new(),
@@ -175,6 +180,7 @@ impl<'t> Checker<'t> {
             within: Vec::new(),
             process: Process::first(),
             shares: Shares::new(),
+            capture: None,
             turns: 1,
             executed: 0,
             code: Vec::new(),
@@ -211,6 +217,9 @@ impl<'t> Checker<'t> {
         if !self.blocks.is_empty() && self.is_misplaced(span, statement) {
             return;
         }
+        if self.is_no_node(span, statement) {
+            return;
+        }
         match statement {
             // Its place and its number were looked at when it was read.
             ast::Statement::Version(_) => {}
@@ -228,6 +237,7 @@ impl<'t> Checker<'t> {
             ast::Statement::Repeat(repeat) => self.repeat(span, repeat),
             ast::Statement::Thread(thread) => self.thread(span, thread),
             ast::Statement::Process(process) => self.process(span, process),
+            ast::Statement::Graph(graph) => self.graph(span, graph),
             ast::Statement::Asynchronous(asynchronous) => self.asynchronous(span, asynchronous),
             // Each variant is a tree of its own.
             ast::Statement::Variant(_) => {}

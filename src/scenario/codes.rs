@@ -28,6 +28,7 @@ pub(super) const INDEX_OUT_OF_RANGE: Code = Code("index_out_of_range");
 pub(super) const WRONG_INDEX: Code = Code("wrong_index");
 pub(super) const DEVICE_NEEDED: Code = Code("device_needed");
 pub(super) const MISPLACED_DECLARATION: Code = Code("misplaced_declaration");
+pub(super) const NOT_IN_A_GRAPH: Code = Code("not_in_a_graph");
 pub(super) const RUN_TOO_LONG: Code = Code("run_too_long");
 pub(super) const TOO_MANY_NAMES: Code = Code("too_many_names");
 pub(super) const UNCLEAR_LAUNCH: Code = Code("unclear_launch");
@@ -51,7 +52,10 @@ pub const TABLE: &[(Code, &str)] = &[
     (USED_BEFORE_DECLARATION, "A name is declared only after its use."),
     (USED_BEFORE_ALLOCATION, "A buffer is used where no allocation of that name precedes it."),
     (STILL_LIVE, "A name gets a new allocation while it still stands for a live one."),
-    (STILL_EXISTS, "A stream, an event or a pool is created while what has its name or its handle exists."),
+    (
+        STILL_EXISTS,
+        "A stream, an event, a pool or a graph is created while what has its name or its handle exists.",
+    ),
     (WRONG_ARGUMENT_COUNT, "A kernel is called with another number of buffers than it has parameters."),
     (WRONG_PART_COUNT, "A barrier is said to be of another number of threads than elsewhere."),
     (
@@ -79,6 +83,10 @@ pub const TABLE: &[(Code, &str)] = &[
     (DEVICE_NEEDED, "There are several devices, and the line does not say which one it is about."),
     (IMPOSSIBLE_POOL, "A pool is declared so as CUDA creates none."),
     (MISPLACED_DECLARATION, "A declaration stands inside of a block."),
+    (
+        NOT_IN_A_GRAPH,
+        "The block of a graph has a line that is no operation of a stream, or one that no graph has.",
+    ),
     (RUN_TOO_LONG, "The loops make the run longer than 100,000,000 statements."),
     (TOO_MANY_NAMES, "An array is too large, or there are too many names."),
     (UNCLEAR_LAUNCH, "An expectation names a kernel, and not just one line above it launches that kernel."),

@@ -141,6 +141,7 @@ impl Checker<'_> {
     fn figure(&mut self, path: &Path, reads: Option<StmtId>) -> Option<Value> {
         let reading = match self.device_figure(path) {
             Some(reading) => reading?,
+            None if let Some(reading) = self.graph_reading(path) => reading?,
             None => self.pool_and_figure(path).map(|(pool, figure)| Reading::Pool(pool, figure))?,
         };
         let Some(stmt) = reads else {

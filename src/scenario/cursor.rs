@@ -4,6 +4,7 @@
 
 mod existence;
 mod expected;
+mod graphs;
 mod shared;
 
 use super::broken::Broken;
@@ -329,6 +330,7 @@ impl Thread {
                 let uses = self.uses(uses, By::Device, buffers)?;
                 Call::Collective { stream: self.chosen(stream)?, collective: *collective, uses }
             }
+            Action::Graph(action) => Call::Graph(self.graph(action, buffers, outcomes)?),
             Action::Signal(_) | Action::Await(_) | Action::Join(_) | Action::Barrier(_) => {
                 self.meets(action)?
             }

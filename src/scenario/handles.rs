@@ -4,7 +4,7 @@
 //! makes every name that still holds it stand for the new thing. It must not know what exists.
 
 use crate::base::{Idx, reuse_on_clone};
-use crate::trace::{Call, Exported, Imported, Reading, Resource, Setup, Target};
+use crate::trace::{Call, Exported, GraphCall, Imported, Reading, Resource, Setup, Target};
 
 /// The handles of all names. Without a `create` in the program every name stands for the one thing it declares.
 #[derive(Debug)]
@@ -87,6 +87,8 @@ impl Handles {
             Resource::Stream(stream) => self.stream(stream),
             Resource::Event(event) => self.event(event),
             Resource::Pool(pool) => self.pool(pool),
+            // Their names hold what they were given last.
+            Resource::Graph(_) | Resource::Exec(_) => {}
         }
     }
 
@@ -129,8 +131,18 @@ impl Handles {
             Call::Export { what: Exported::Memory(_), .. }
             | Call::Import { into: Imported::Pool(_) | Imported::Event(_), .. } => {}
             Call::Create { reusing, .. } => reusing.iter_mut().for_each(|old| self.resource(old)),
-            Call::Read(Reading::Device(..) | Reading::Peer(..))
-            | Call::Peek(Reading::Device(..) | Reading::Peer(..))
+            // The streams and the events in a graph are its own.
+            Call::Graph(GraphCall::Node { node, .. }) => {
+                if let Call::Alloc { pool: Some(pool), .. } = &mut **node {
+                    self.pool(pool);
+                }
+            }
+            Call::Graph(GraphCall::Launch { stream, .. } | GraphCall::Upload { stream, .. }) => {
+                self.stream(stream);
+            }
+            Call::Graph(_)
+            | Call::Read(Reading::Device(..) | Reading::Peer(..) | Reading::Graphs(..))
+            | Call::Peek(Reading::Device(..) | Reading::Peer(..) | Reading::Graphs(..))
             | Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }
@@ -156,6 +168,7 @@ impl Handles {
             Resource::Stream(first) => Resource::Stream(after(first, nth)),
             Resource::Event(first) => Resource::Event(after(first, nth)),
             Resource::Pool(first) => Resource::Pool(after(first, nth)),
+            Resource::Graph(_) | Resource::Exec(_) => unreachable!("no `create` makes one"),
         }
     }
 
@@ -167,6 +180,7 @@ impl Handles {
             Resource::Stream(_) => &mut self.streams,
             Resource::Event(_) => &mut self.events,
             Resource::Pool(_) => &mut self.pools,
+            Resource::Graph(_) | Resource::Exec(_) => unreachable!("no `create` makes one"),
         };
         if succeeded {
             table.bind(index_of(creation.name), index_of(resource), reusing.map(index_of));
@@ -179,5 +193,7 @@ fn index_of(resource: Resource) -> usize {
         Resource::Stream(stream) => stream.index(),
         Resource::Event(event) => event.index(),
         Resource::Pool(pool) => pool.index(),
+        Resource::Graph(graph) => graph.index(),
+        Resource::Exec(exec) => exec.index(),
     }
 }

@@ -75,6 +75,7 @@ impl Checker<'_> {
                 Resource::Stream(base) => Meaning::Stream(Row { base, count: None }),
                 Resource::Event(base) => Meaning::Event(Row { base, count: None }),
                 Resource::Pool(pool) => Meaning::Pool(pool),
+                Resource::Graph(_) | Resource::Exec(_) => unreachable!("a graph begins with a block"),
             });
             self.bind(name, kind, meaning);
         }
@@ -88,7 +89,8 @@ impl Checker<'_> {
     }
 
     pub(super) fn destroy(&mut self, path: &Path) -> Option<Action> {
-        self.handle(path, &[Kind::Stream, Kind::Event, Kind::Pool]).map(Action::Destroy)
+        self.handle(path, &[Kind::Stream, Kind::Event, Kind::Pool, Kind::Graph, Kind::Exec])
+            .map(Action::Destroy)
     }
 
     /// After a mistake, nothing is said about the lives of what the statement names.
@@ -113,7 +115,7 @@ impl Checker<'_> {
     }
 
     /// Follows the life of a name from here on.
-    fn follow(&mut self, resource: Resource, name: &str, declared: Option<Span>) {
+    pub(super) fn follow(&mut self, resource: Resource, name: &str, declared: Option<Span>) {
         if self.resources.named.iter().all(|named| named.resource != resource) {
             self.resources.named.push(Named { resource, name: name.to_owned(), declared });
         }
@@ -165,6 +167,8 @@ impl Checker<'_> {
                 self.no_index(segment)?;
                 (Handle::Pool(pool), Resource::Pool(pool))
             }
+            Meaning::Graph(row) => (Handle::Graph(self.element(row, segment)?), Resource::Graph(row.base)),
+            Meaning::Exec(row) => (Handle::Exec(self.element(row, segment)?), Resource::Exec(row.base)),
             _ => return None,
         };
         if segment.index.is_none() {

@@ -10,7 +10,8 @@ use super::extents::{self, Extents, Wrong};
 use super::held::{By, Kind};
 use super::life::Named;
 use super::{
-    Action, Called, Chosen, ExportOf, Formula, Handle, ImportInto, Instruction, Outcome, Place, codes,
+    Action, Called, Chosen, ExportOf, Formula, GraphAction, Handle, ImportInto, Instruction, Outcome, Place,
+    codes,
 };
 use crate::base::{BufferId, Diagnostic, StmtId};
 use crate::trace::Resource;
@@ -371,6 +372,7 @@ impl<'c> Walk<'c> {
             Action::Touch { at, .. } => {
                 self.touched(stmt, 0, at, By::Host);
             }
+            Action::Graph(action) => self.graph(stmt, action),
             Action::Relate { subject, object, .. } => {
                 self.used(stmt, 0, subject);
                 self.used(stmt, 1, object);
@@ -389,6 +391,31 @@ impl<'c> Walk<'c> {
             && let Some(wrong) = self.extents.copied((left, to), (right, from))
         {
             self.mistake(stmt, 0, Mistake::Place(wrong), left);
+        }
+    }
+
+    /// What a graph allocates and frees, it does when it is launched: of a name that is not known to be there, nothing is said.
+    fn graph(&mut self, stmt: StmtId, action: &GraphAction) {
+        match action {
+            GraphAction::Begin(Chosen { base, index: None }) => {
+                self.create(stmt, Resource::Graph(*base), None)
+            }
+            GraphAction::Instantiate { exec: Chosen { base, index: None }, .. } => {
+                self.create(stmt, Resource::Exec(*base), None);
+            }
+            GraphAction::Node { node, .. } => match &**node {
+                Action::Alloc { buffer, .. } => {
+                    self.call(stmt, node);
+                    if let Some(buffer) = self.chosen(buffer) {
+                        self.becomes(buffer, Life::Gone);
+                    }
+                }
+                Action::Free { buffer, .. } => {
+                    self.used(stmt, 0, buffer);
+                }
+                _ => self.call(stmt, node),
+            },
+            _ => {}
         }
     }
 
@@ -464,7 +491,9 @@ impl<'c> Walk<'c> {
             Handle::Stream(Chosen { base, index: None }) => Resource::Stream(*base),
             Handle::Event(Chosen { base, index: None }) => Resource::Event(*base),
             Handle::Pool(pool) => Resource::Pool(*pool),
-            Handle::Stream(_) | Handle::Event(_) => return None,
+            Handle::Graph(Chosen { base, index: None }) => Resource::Graph(*base),
+            Handle::Exec(Chosen { base, index: None }) => Resource::Exec(*base),
+            Handle::Stream(_) | Handle::Event(_) | Handle::Graph(_) | Handle::Exec(_) => return None,
         };
         self.resources.get(&resource).copied()
     }

@@ -13,6 +13,7 @@ mod cursor;
 mod declare;
 mod demand;
 mod extents;
+mod graphs;
 mod handles;
 mod held;
 mod life;
@@ -37,6 +38,7 @@ pub use check::{NAMES_MAX, RUN_STATEMENTS_MAX, check};
 pub use codes::TABLE as CODES;
 pub use cursor::{Cursor, Step};
 pub use demand::{Demand, Expect, Moment, When};
+pub use graphs::GraphAction;
 pub use program::{
     Chosen, Formula, Handle, HostBuffer, Instruction, Names, Operator, Outcome, Place, Program, Register,
     SnapshotLine, Statement, SyncTarget, Unit,

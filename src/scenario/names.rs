@@ -2,8 +2,8 @@
 
 use super::Value;
 use crate::base::{
-    BarrierId, CollectiveId, DeviceId, EventId, HostId, KernelId, PoolId, SignalId, Span, StmtId, StreamId,
-    nearest,
+    BarrierId, CollectiveId, DeviceId, EventId, ExecId, GraphId, HostId, KernelId, PoolId, SignalId, Span,
+    StmtId, StreamId, nearest,
 };
 use crate::syntax::ast::{self, CallKind, Content, Created, Item, Operation, Settings, Statement};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +29,8 @@ pub(super) enum Kind {
     Thread,
     Barrier,
     Collective,
+    Graph,
+    Exec,
 }
 
 impl Kind {
@@ -66,6 +68,8 @@ impl Kind {
             Kind::Thread => "a thread",
             Kind::Barrier => "a barrier",
             Kind::Collective => "a collective",
+            Kind::Graph => "a graph",
+            Kind::Exec => "an executable graph",
         }
     }
 }
@@ -85,6 +89,8 @@ pub(super) fn declaration(wanted: &[Kind], name: &str) -> String {
         [Kind::Buffer, ..] => return format!("its name comes with its allocation: `S: {name} = alloc 1MiB`"),
         [Kind::Thread] => return format!("a thread begins with a block of its own: `thread {name} {{`"),
         [Kind::Collective] => format!("collective {name} of 2 takes 50us"),
+        [Kind::Graph] => return format!("a graph is a block of its own: `graph {name} {{`"),
+        [Kind::Exec] => return format!("make it of a graph first: `{name} = instantiate GRAPH`"),
         [Kind::CallLabel, ..] => return format!("give it to the line that is meant: `.. as {name}`"),
         [Kind::Label, ..] => return format!("give it to an operation: `S: K(x) as {name}`"),
         _ => return "declare it in a line before".to_owned(),
@@ -111,6 +117,8 @@ pub(super) enum Meaning {
     Thread(Row<HostId>),
     Barrier(BarrierId),
     Collective(CollectiveId),
+    Graph(Row<GraphId>),
+    Exec(Row<ExecId>),
     Value(Value),
     /// Its place in the list of buffer names.
     Buffer(usize),
@@ -269,9 +277,16 @@ impl NameTable {
                 self.declares(Kind::Thread, &thread.name.name);
                 self.survey(&thread.body.items, text);
             }
+            Statement::Graph(graph) => {
+                self.declares(Kind::Graph, &graph.name.name);
+                self.survey(&graph.body.items, text);
+            }
             Statement::Call(call) => {
                 if let Some(label) = &call.label {
                     self.declares(label_kind(call), label);
+                }
+                if let CallKind::Graph(ast::GraphCall::Instantiate { exec, .. }) = &call.kind {
+                    self.declares(Kind::Exec, &exec.segments[0].name);
                 }
                 if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. }
                 | CallKind::Malloc(ast::Malloc { buffer, .. }) = &call.kind
@@ -317,7 +332,7 @@ impl NameTable {
 
     /// Names that a line may have declared, had it been right: those after a declaring word, before `=`, after `until`.
     fn survey_broken(&mut self, line: &str) {
-        const DECLARING: [&str; 17] = [
+        const DECLARING: [&str; 18] = [
             "create",
             "process",
             "device",
@@ -335,10 +350,11 @@ impl NameTable {
             "signal",
             "await",
             "barrier",
+            "graph",
         ];
-        const OTHER: [&str; 19] = [
+        const OTHER: [&str; 20] = [
             "millpond", "scenario", "sync", "sleep", "trim", "set", "grant", "revoke", "export", "reset",
-            "destroy", "join", "free", "copy", "memset", "read", "write", "expect", "snapshot",
+            "destroy", "join", "free", "copy", "memset", "read", "write", "expect", "snapshot", "upload",
         ];
         self.has_broken_lines = true;
         let words: Vec<&str> = line

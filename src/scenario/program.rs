@@ -4,8 +4,8 @@
 
 use super::{Action, Expect};
 use crate::base::{
-    BarrierId, BufferId, Bytes, CollectiveId, DeviceId, EventId, ExpectId, HostBufferId, HostId, IndexVec,
-    KernelId, PoolId, SignalId, SnapshotId, Span, StmtId, StreamId,
+    BarrierId, BufferId, Bytes, CollectiveId, DeviceId, EventId, ExecId, ExpectId, GraphId, HostBufferId,
+    HostId, IndexVec, KernelId, PoolId, SignalId, SnapshotId, Span, StmtId, StreamId,
 };
 use crate::trace::{Failure, Setup, Target};
 use std::collections::BTreeSet;
@@ -73,6 +73,10 @@ pub struct Names {
     pub barriers: IndexVec<BarrierId, String>,
     /// Collectives.
     pub collectives: IndexVec<CollectiveId, String>,
+    /// Graphs.
+    pub graphs: IndexVec<GraphId, String>,
+    /// Executable graphs.
+    pub execs: IndexVec<ExecId, String>,
     /// Signals, and the names of exports.
     pub signals: IndexVec<SignalId, String>,
     /// Those of them that are names of exports.
@@ -221,6 +225,10 @@ pub enum Handle {
     Event(Chosen<EventId>),
     /// A pool.
     Pool(PoolId),
+    /// A graph.
+    Graph(Chosen<GraphId>),
+    /// An executable graph.
+    Exec(Chosen<ExecId>),
 }
 
 /// `x`, `x[0..4KiB]`: bytes that a statement touches.

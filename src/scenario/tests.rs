@@ -241,7 +241,10 @@ fn invalid_lives() {
         ("create stream s", "7 wrong_index: `s` is an array, which exists from the start"),
         ("destroy legacy", "7 wrong_kind: `legacy` is a default stream, which exists always"),
         ("create stream legacy", "7 duplicate_name: `legacy` is already the name of a stream"),
-        ("destroy gpu0", "7 wrong_kind: `gpu0` is a device, but a stream, an event or a pool is needed here"),
+        (
+            "destroy gpu0",
+            "7 wrong_kind: `gpu0` is a device, but a stream, an event, a pool, a graph or an executable graph is needed here",
+        ),
         ("sync c\ncreate stream c", "7 used_before_declaration: `c` is used before its declaration"),
         (
             "repeat i in 0..5000 {\n create stream c\n destroy c\n}",
@@ -285,6 +288,58 @@ fn invalid_expectations_of_calls_and_streams() {
         ("expect a ready on b", "7 wrong_kind: `a` is a stream, but a buffer is needed here"),
     ] {
         assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");
+    }
+}
+
+#[test]
+fn lines_about_graphs() {
+    let graph = "graph g {\n a: y = alloc 1KiB\n}\nr = instantiate g\n";
+    for lines in [
+        "a: launch r\nupload r on s[1]\ntrim gpu0.graph_pool\ndestroy r\nr = instantiate g auto_free",
+        "repeat i in 0..2 {\n graph h {\n s[i]: z = alloc 1KiB\n }\n destroy h\n}",
+        "graph h[0] {\n repeat i in 0..4 {\n s[i]: z[i] = alloc 1KiB\n s[i]: k(z[i]) takes 1us\n }\n}",
+        "graph h {\n a: free y fails invalid_value\n let n = 2\n view v = y[0..512B]\n a: k(v)\n}",
+    ] {
+        assert_eq!(check(&after_declarations(&format!("{graph}{lines}"))), Vec::<String>::new(), "{lines}");
+    }
+    for (lines, expected) in [
+        ("graph a {\n}", "11 wrong_kind: `a` is a stream, but a graph is needed here"),
+        ("graph g {\n}", "11 still_exists: `g` is created while it exists"),
+        ("r = instantiate g", "11 still_exists: `r` is created while it exists"),
+        ("h = instantiate a", "11 wrong_kind: `a` is a stream, but a graph is needed here"),
+        ("g = instantiate g", "11 wrong_kind: `g` is a graph, but an executable graph is needed here"),
+        ("h = instantiate nothing", "11 unknown_name: nothing is called `nothing`"),
+        ("a: launch g", "11 wrong_kind: `g` is a graph, but an executable graph is needed here"),
+        ("upload r on p", "11 wrong_kind: `p` is a pool, but a stream is needed here"),
+        (
+            "a: launch late\nlate = instantiate g",
+            "11 used_before_declaration: `late` is used before its declaration",
+        ),
+        ("graph h {\n legacy: memset y\n}", "12 not_in_a_graph: `legacy` cannot be captured here"),
+        (
+            "graph h {\n gpu0.per_thread: memset y\n}",
+            "12 not_in_a_graph: `per_thread` cannot be captured here",
+        ),
+        ("graph h {\n a: launch r\n}", "12 not_in_a_graph: a graph cannot launch another graph"),
+        ("graph h {\n graph i {\n }\n}", "12 not_in_a_graph: this is no node of a graph"),
+        ("graph h {\n expect p.used == 0\n}", "12 not_in_a_graph: this is no node of a graph"),
+        ("graph h {\n free y\n}", "12 not_in_a_graph: a call of the host is no node of a graph"),
+        ("repeat i in 0..2 {\n graph h {\n }\n}", "12 still_exists: `h` is created while it exists"),
+        (
+            "repeat i in 0..2 {\n graph h[i] {\n }\n}\nh1 = instantiate h[2]",
+            "15 index_out_of_range: the index can be 2, and `h` has 2 elements",
+        ),
+        (
+            "expect gpu0.graph_pool.cached == 0",
+            "11 unknown_attribute: there is no figure of a graph pool called `cached`",
+        ),
+        ("reset gpu0.graph_pool.used", "11 unknown_attribute: only a high mark can be reset"),
+        (
+            "graph h {\n repeat i in 0..70000 {\n a: k(y)\n }\n}",
+            "11 too_many_names: `h` has more than 65,536 nodes",
+        ),
+    ] {
+        assert_eq!(check(&after_declarations(&format!("{graph}{lines}"))), [expected], "{lines}");
     }
 }
 

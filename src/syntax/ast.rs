@@ -4,6 +4,7 @@
 
 mod create;
 mod expect;
+mod graphs;
 mod memory;
 mod processes;
 mod threads;
@@ -11,6 +12,7 @@ mod value;
 
 pub use create::{Create, Created};
 pub use expect::{Expect, Moment, Relation, When};
+pub use graphs::*;
 pub use memory::*;
 pub use processes::*;
 pub use threads::*;
@@ -122,6 +124,8 @@ pub enum Statement {
     Process(Process),
     /// `async r = host_write h takes 5us`
     Asynchronous(Asynchronous),
+    /// `graph g { .. }`
+    Graph(Graph),
     /// `variant off { .. }`
     Variant(Variant),
     /// A call.
@@ -139,6 +143,7 @@ impl Statement {
             Statement::Repeat(repeat) => Some(&repeat.body),
             Statement::Thread(thread) => Some(&thread.body),
             Statement::Process(process) => Some(&process.body),
+            Statement::Graph(graph) => Some(&graph.body),
             Statement::Call(call) => call.handler(),
             _ => None,
         }
@@ -150,6 +155,7 @@ impl Statement {
             Statement::Repeat(repeat) => Some(&mut repeat.body),
             Statement::Thread(thread) => Some(&mut thread.body),
             Statement::Process(process) => Some(&mut process.body),
+            Statement::Graph(graph) => Some(&mut graph.body),
             Statement::Call(call) => call.handler_mut(),
             _ => None,
         }
@@ -423,6 +429,8 @@ pub enum CallKind {
         /// Its new current pool.
         pool: Path,
     },
+    /// `upload g1 on s` and its kin
+    Graph(GraphCall),
     /// `grant p to gpu1 read`
     Grant(Grant),
     /// `revoke p from gpu1`
@@ -499,6 +507,8 @@ pub enum Operation {
     Copy(Copy),
     /// `memset x`
     Memset(Memset),
+    /// `launch g1`
+    LaunchGraph(Path),
     /// `fill(x, y)`
     Launch {
         /// The kernel, or the collective.

@@ -110,7 +110,7 @@ impl Blocks {
         let place = match text.split_whitespace().next() {
             Some("device" | "pool") => Place::Settings,
             Some("create") => Place::Unknown,
-            Some("repeat" | "thread" | "process") => Place::Statements,
+            Some("repeat" | "thread" | "process" | "graph") => Place::Statements,
             Some("variant") => Place::Variant,
             _ => Place::Unknown,
         };
@@ -139,6 +139,7 @@ impl Blocks {
             Content::Statement(Statement::Call(call)) => call.fill(body),
             Content::Statement(Statement::Thread(thread)) => thread.body = body,
             Content::Statement(Statement::Process(process)) => process.body = body,
+            Content::Statement(Statement::Graph(graph)) => graph.body = body,
             Content::Statement(Statement::Variant(variant)) => variant.body = body,
             Content::Statement(Statement::Device(device)) => device.settings = Settings::Block(body),
             Content::Statement(Statement::Pool(pool)) => pool.settings = Settings::Block(body),
@@ -168,7 +169,9 @@ impl Blocks {
 /// Whether a statement opens a block, and what may stand in it.
 fn opens(statement: &Statement) -> Option<Place> {
     match statement {
-        Statement::Repeat(_) | Statement::Thread(_) | Statement::Process(_) => Some(Place::Statements),
+        Statement::Repeat(_) | Statement::Thread(_) | Statement::Process(_) | Statement::Graph(_) => {
+            Some(Place::Statements)
+        }
         Statement::Call(call) if call.handler().is_some() => Some(Place::Statements),
         Statement::Call(call) if call.body().is_some() => Some(Place::Settings),
         Statement::Variant(_) => Some(Place::Variant),

@@ -3,6 +3,7 @@
 //! It owns spaces, indentation and blank lines, and loses no word and no comment. It knows nothing about CUDA: a statement
 //! is words and signs to it. Names, numbers and parentheses stay as they were written.
 
+mod graphs;
 mod memory;
 mod processes;
 
@@ -209,6 +210,7 @@ impl Display for Statement {
             }
             Statement::Thread(Thread { name, .. }) => write!(f, "thread {name} {{"),
             Statement::Process(Process { name, .. }) => write!(f, "process {name} {{"),
+            Statement::Graph(Graph { name, .. }) => write!(f, "graph {name} {{"),
             Statement::HostBuffers(declared) => declared.fmt(f),
             Statement::View(View { name, of }) => write!(f, "view {name} = {of}"),
             Statement::Asynchronous(Asynchronous { name, at, access, takes }) => {
@@ -342,6 +344,7 @@ impl Display for CallKind {
             CallKind::Set { attribute, value } => write!(f, "set {attribute} = {value}"),
             CallKind::Reset(attribute) => write!(f, "reset {attribute}"),
             CallKind::SetPool { device, pool } => write!(f, "set {device}.pool = {pool}"),
+            CallKind::Graph(call) => call.fmt(f),
             CallKind::Grant(Grant { pool, device, access }) => {
                 write!(f, "grant {pool} to {device}{}", After(" ", access))
             }
@@ -406,6 +409,7 @@ impl Display for Operation {
             }
             Operation::Copy(copy) => copy.fmt(f),
             Operation::Memset(memset) => memset.fmt(f),
+            Operation::LaunchGraph(exec) => write!(f, "launch {exec}"),
             Operation::Launch { kernel, arguments, takes, .. } => {
                 write!(f, "{kernel}({}){}", Commas(arguments), After(" ", takes))
             }

@@ -1,5 +1,6 @@
 //! From pest's pairs of one line to the syntax tree. The grammar guarantees the shapes; numbers are read here.
 
+mod graphs;
 mod memory;
 mod processes;
 
@@ -77,6 +78,7 @@ impl Tree<'_> {
             Rule::process => {
                 Statement::Process(Process { name: self.name(next(&mut parts)), body: Body::default() })
             }
+            Rule::graph => self.graph(parts),
             Rule::asynchronous => self.asynchronous(negated),
             Rule::variant => {
                 Statement::Variant(Variant { name: self.name(next(&mut parts)), body: Body::default() })
@@ -255,6 +257,7 @@ impl Tree<'_> {
             Rule::set_pool => {
                 CallKind::SetPool { device: self.name(next(&mut parts)), pool: self.path(next(&mut parts)) }
             }
+            Rule::instantiate | Rule::upload | Rule::trim_graphs => self.graph_call(rule, parts),
             Rule::grant => CallKind::Grant(self.grant(parts)),
             Rule::revoke => {
                 CallKind::Revoke { pool: self.path(next(&mut parts)), device: self.name(next(&mut parts)) }
@@ -329,6 +332,7 @@ impl Tree<'_> {
             Rule::copy => Operation::Copy(self.copy(node)),
             Rule::memset => Operation::Memset(self.memset(node)),
             Rule::host => self.host_function(node),
+            Rule::launch_graph => Operation::LaunchGraph(self.only_path(node)),
             _ => self.launch(node),
         }
     }

@@ -19,6 +19,7 @@ pub(super) const STATEMENTS: &[(&str, &str)] = &[
     ("let", "let NAME = VALUE"),
     ("repeat", "repeat i in 0..10 {"),
     ("thread", "thread NAME {"),
+    ("graph", "graph NAME {"),
     ("variant", "variant NAME {"),
     ("async", "async NAME = host_write BUFFER"),
     ("sync", "sync STREAM"),
@@ -33,6 +34,7 @@ pub(super) const STATEMENTS: &[(&str, &str)] = &[
     ("reset", "reset POOL.used_high"),
     ("create", "create stream NAME"),
     ("destroy", "destroy NAME"),
+    ("upload", "upload NAME on STREAM"),
     ("signal", "signal NAME"),
     ("await", "await SIGNAL"),
     ("join", "join THREAD"),
@@ -55,6 +57,7 @@ pub(super) const OPERATIONS: &[(&str, &str)] = &[
     ("copy", "STREAM: copy TARGET from SOURCE"),
     ("memset", "STREAM: memset BUFFER"),
     ("host", "STREAM: host await SIGNAL"),
+    ("launch", "STREAM: launch NAME"),
 ];
 
 const LAUNCH: &str = "STREAM: KERNEL(BUFFER)";
@@ -62,8 +65,19 @@ const LAUNCH: &str = "STREAM: KERNEL(BUFFER)";
 /// Words that people bring along, in small letters, without `_` and without `cuda` before them. Behind them stands the word
 /// of this language that means it, or a line with it.
 const FOREIGN: &[(&[&str], &str)] = &[
-    (&["mallocasync", "mallocfrompoolasync", "allocasync", "allocate", "new", "buffer"], "alloc"),
-    (&["freeasync", "dealloc", "deallocate", "delete", "drop"], "free"),
+    (
+        &[
+            "mallocasync",
+            "mallocfrompoolasync",
+            "allocasync",
+            "allocate",
+            "new",
+            "buffer",
+            "graphaddmemallocnode",
+        ],
+        "alloc",
+    ),
+    (&["freeasync", "dealloc", "deallocate", "delete", "drop", "graphaddmemfreenode"], "free"),
     (&["malloc", "mallocmanaged"], "NAME = malloc SIZE"),
     (&["memcpyasync", "memcpy"], "copy"),
     (&["memsetasync"], "memset"),
@@ -86,6 +100,12 @@ const FOREIGN: &[(&[&str], &str)] = &[
     (&["streamcreate", "streamcreatewithflags", "createstream", "queue"], "stream"),
     (&["eventcreate", "eventcreatewithflags", "createevent"], "event"),
     (&["streamdestroy", "eventdestroy", "mempooldestroy"], "destroy"),
+    (&["graphcreate", "streambegincapture", "streamendcapture"], "graph"),
+    (&["graphinstantiate", "graphinstantiatewithflags"], "NAME = instantiate GRAPH"),
+    (&["graphlaunch"], "launch"),
+    (&["graphupload"], "upload"),
+    (&["graphdestroy", "graphexecdestroy"], "destroy"),
+    (&["devicegraphmemtrim"], "trim gpu0.graph_pool"),
     (&["gpu"], "device"),
     (&["for", "foreach", "loop", "while", "times"], "repeat"),
     (&["assert", "asserteq", "check", "require", "ensure", "verify"], "expect"),
@@ -93,7 +113,7 @@ const FOREIGN: &[(&[&str], &str)] = &[
     (&["delay", "pause", "usleep"], "sleep"),
     (&["title", "name", "test"], "scenario"),
     (&["print", "dump", "stats"], "snapshot"),
-    (&["launch", "launchkernel", "run", "call", "global"], LAUNCH),
+    (&["launchkernel", "run", "call", "global"], LAUNCH),
 ];
 
 /// A line with a word of the language that begins a statement or an operation.

@@ -1,9 +1,9 @@
 //! The calls of a host thread, and their answers.
 
-use super::{AllocId, Decision, Operands, Reach, Reading, Ticket, Use};
+use super::{AllocId, Decision, GraphCall, Operands, Reach, Reading, Ticket, Use};
 use crate::base::{
-    BarrierId, Bytes, CollectiveId, DeviceId, EventId, ExpectId, HostId, KernelId, Nanos, PoolId, SignalId,
-    SnapshotId, StreamId,
+    BarrierId, Bytes, CollectiveId, DeviceId, EventId, ExecId, ExpectId, GraphId, HostId, KernelId, Nanos,
+    PoolId, SignalId, SnapshotId, StreamId,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -166,7 +166,7 @@ pub enum Call {
         /// What was destroyed before, and leaves it its handle.
         reusing: Option<Resource>,
     },
-    /// `cudaStreamDestroy`, `cudaEventDestroy`, `cudaMemPoolDestroy`: returns at once, and what was submitted goes on.
+    /// `cudaStreamDestroy`, `cudaEventDestroy`, `cudaMemPoolDestroy`, `cudaGraphDestroy`, `cudaGraphExecDestroy`: returns at once, and what was submitted goes on.
     Destroy(Resource),
     /// `cudaMemPoolExportToShareableHandle`, `cudaMemPoolExportPointer`, `cudaIpcGetEventHandle`: whoever imports under this
     /// signal goes on, and has seen what this thread has.
@@ -184,6 +184,8 @@ pub enum Call {
         /// What it becomes.
         into: Imported,
     },
+    /// A call about graphs.
+    Graph(GraphCall),
     /// Whatever waits for this signal goes on; a signal stays given.
     Signal(SignalId),
     /// Waits until a signal is given.
@@ -247,6 +249,10 @@ pub enum Resource {
     Event(EventId),
     /// A pool.
     Pool(PoolId),
+    /// A graph.
+    Graph(GraphId),
+    /// An executable graph.
+    Exec(ExecId),
 }
 
 /// What one process offers to others.
@@ -464,17 +470,20 @@ pub enum Failure {
     InvalidDevice,
     /// `cudaErrorIllegalAddress`
     IllegalAddress,
+    /// `cudaErrorNotSupported`
+    NotSupported,
 }
 
 impl Failure {
     /// Every failure.
-    pub const ALL: [Failure; 6] = [
+    pub const ALL: [Failure; 7] = [
         Failure::OutOfMemory,
         Failure::InvalidValue,
         Failure::NotReady,
         Failure::InvalidResourceHandle,
         Failure::InvalidDevice,
         Failure::IllegalAddress,
+        Failure::NotSupported,
     ];
 
     /// The word of the language and of every report.
@@ -486,6 +495,7 @@ impl Failure {
             Failure::InvalidResourceHandle => "invalid_resource_handle",
             Failure::InvalidDevice => "invalid_device",
             Failure::IllegalAddress => "illegal_address",
+            Failure::NotSupported => "not_supported",
         }
     }
 }

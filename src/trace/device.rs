@@ -1,7 +1,7 @@
 //! The memory of a device: what its pools hold, what was allocated outside of them, what is free; and what can be read of
 //! a pool or a device.
 
-use super::Figure;
+use super::{Figure, GraphFigure};
 use crate::base::{Bytes, DeviceId, PoolId};
 
 /// Where the memory of a device is.
@@ -61,6 +61,8 @@ pub enum Reading {
     Pool(PoolId, Figure),
     /// A figure of a device (`cudaMemGetInfo`).
     Device(DeviceId, DeviceFigure),
+    /// A figure of the memory of graphs on a device (`cudaDeviceGetGraphMemAttribute`).
+    Graphs(DeviceId, GraphFigure),
     /// The flag of what a device may do with the memory of a pool (`cudaMemPoolGetAccess`).
     Access(PoolId, DeviceId),
     /// The same for the memory of another device, were it given (`cudaDeviceCanAccessPeer`): the first one reaches the
@@ -74,6 +76,7 @@ impl Reading {
         match self {
             Reading::Pool(_, figure) => figure.name(),
             Reading::Device(_, figure) => figure.name(),
+            Reading::Graphs(_, figure) => figure.name(),
             Reading::Access(..) | Reading::Peer(..) => "reach",
         }
     }
@@ -82,7 +85,7 @@ impl Reading {
     pub const fn is_count(self) -> bool {
         match self {
             Reading::Pool(_, figure) => figure.is_count(),
-            Reading::Device(..) => false,
+            Reading::Device(..) | Reading::Graphs(..) => false,
             Reading::Access(..) | Reading::Peer(..) => true,
         }
     }
@@ -91,7 +94,7 @@ impl Reading {
     pub const fn is_switch(self) -> bool {
         match self {
             Reading::Pool(_, figure) => figure.is_switch(),
-            Reading::Device(..) | Reading::Access(..) | Reading::Peer(..) => false,
+            Reading::Device(..) | Reading::Graphs(..) | Reading::Access(..) | Reading::Peer(..) => false,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What happened, one event at a time. Events borrow: who wants to keep one copies what it needs.
 
 use super::{
-    Account, Call, Cut, Decision, DeviceState, Failure, Operands, PoolPicture, PoolState, Reach, Refusals,
-    Ticket,
+    Account, AllocId, Call, Cut, Decision, DeviceState, Failure, GraphPoolState, Operands, PoolPicture,
+    PoolState, Range, Reach, Refusals, Ticket,
 };
 use crate::base::{
     BarrierId, BufferId, Bytes, CollectiveId, DeviceId, ExpectId, HostId, Nanos, PoolId, SignalId,
@@ -106,6 +106,21 @@ pub enum Kind<'a> {
         /// Where its memory is.
         state: &'a DeviceState,
     },
+    /// A launch of a graph puts the operation of a node into a stream; precedes `Submitted`. Also the frees that a launch
+    /// inserts.
+    Node {
+        /// The call that was captured, in the stream in which it runs.
+        call: &'a Call,
+        /// The allocation that an allocation node brings to life again, and its addresses.
+        alloc: Option<(AllocId, Range)>,
+    },
+    /// The memory of graphs on a device after a call that changed it.
+    GraphPool {
+        /// The device.
+        device: DeviceId,
+        /// Its figures.
+        state: &'a GraphPoolState,
+    },
     /// A figure was read.
     Value(u64),
     /// An expectation was reached.
@@ -121,6 +136,8 @@ pub enum Kind<'a> {
         snapshot: SnapshotId,
         /// All pools, in order of their ids.
         pools: &'a [PoolPicture],
+        /// The memory of graphs on all devices, in order of their ids; none in a program without graphs.
+        graphs: &'a [GraphPoolState],
     },
     /// The statement was skipped, since the allocation of this buffer had failed.
     Skipped(BufferId),
@@ -137,6 +154,8 @@ pub enum Cause {
     Legacy,
     /// The allocator (class `internal`).
     Allocator,
+    /// An edge of a graph, or an earlier launch of the same graph.
+    Graph,
 }
 
 /// Who waits for whom when nothing can advance any more.

@@ -1,8 +1,9 @@
 //! The world before the first call: devices, pools, streams, and the numbers of the allocator that documents leave open.
 
-use super::{DeviceSet, Law, Resource};
+use super::{DeviceSet, GraphSetup, Law, Resource};
 use crate::base::{
-    BarrierId, Bytes, CollectiveId, DeviceId, EventId, HostId, IndexVec, Nanos, PoolId, ProcessId, StreamId,
+    BarrierId, Bytes, CollectiveId, DeviceId, EventId, GraphId, HostId, IndexVec, Nanos, PoolId, ProcessId,
+    StreamId,
 };
 
 /// Everything that exists before the first call, and what later calls create.
@@ -32,6 +33,10 @@ pub struct Setup {
     pub collectives: IndexVec<CollectiveId, CollectiveSetup>,
     /// Those of the streams, events and pools that exist only once a call has created them.
     pub created: Vec<Resource>,
+    /// The names of graphs.
+    pub graphs: IndexVec<GraphId, GraphSetup>,
+    /// How many names of executable graphs there are.
+    pub execs: usize,
     /// The numbers and choices that documents leave open.
     pub rules: Rules,
     /// What calls cost the host.

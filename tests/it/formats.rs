@@ -106,6 +106,15 @@ fn visit(page: &Page, section: &str, prefix: &str, value: &Value, seen: &mut Fie
     }
 }
 
+/// Adds the call of an event, and what that captures.
+fn visit_call(page: &Page, object: &mut serde_json::Map<String, Value>, seen: &mut Fields) {
+    let Some(Value::Object(call)) = object.get_mut("call") else { return };
+    let Some(Value::String(name)) = call.remove("kind") else { panic!("a call has a kind: {call:?}") };
+    let mut call = std::mem::take(call);
+    visit_call(page, &mut call, seen);
+    visit(page, &format!("call {name}"), "", &Value::Object(call), seen);
+}
+
 /// Adds what a run prints.
 fn visit_run(page: &Page, text: &str, seen: &mut Fields) {
     const COMMON: [&str; 5] = ["at", "line", "thread", "operation", "event"];
@@ -128,11 +137,7 @@ fn visit_run(page: &Page, text: &str, seen: &mut Fields) {
         let object = value.as_object_mut().expect("an event is an object");
         let common = COMMON.iter().filter_map(|name| Some(((*name).to_owned(), object.remove(*name)?)));
         visit(page, "event", "", &Value::Object(common.collect()), seen);
-        if let Some(Value::Object(call)) = object.get_mut("call") {
-            let Some(Value::String(name)) = call.remove("kind") else { panic!("a call has a kind: {line}") };
-            let call = Value::Object(std::mem::take(call));
-            visit(page, &format!("call {name}"), "", &call, seen);
-        }
+        visit_call(page, object, seen);
         visit(page, &format!("`{kind}`"), "", &value, seen);
     }
 }

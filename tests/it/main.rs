@@ -16,6 +16,7 @@ mod fmt;
 mod formats;
 #[cfg(feature = "cli")]
 mod graph;
+mod graphs;
 mod handles;
 #[cfg(feature = "cli")]
 mod harness;

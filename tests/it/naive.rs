@@ -80,6 +80,8 @@ impl Walk {
             interprocess: Vec::new(),
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
+            graphs: IndexVec::new(),
+            execs: 0,
             rules: rules(remap),
             host: HostCosts::default(),
         };

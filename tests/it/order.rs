@@ -109,6 +109,8 @@ fn setup(draws: &mut Draws) -> Setup {
         interprocess: Vec::new(),
         barriers: IndexVec::new(),
         collectives: IndexVec::new(),
+        graphs: IndexVec::new(),
+        execs: 0,
         rules: Rules {
             alignment: Bytes(512),
             growth: Bytes::mib(32),

@@ -71,6 +71,8 @@ impl Walk {
             interprocess: Vec::new(),
             barriers: IndexVec::new(),
             collectives: IndexVec::new(),
+            graphs: IndexVec::new(),
+            execs: 0,
             rules: Rules {
                 alignment: Bytes(512),
                 growth: Bytes::mib(32),

@@ -121,6 +121,10 @@ S: x = alloc 1MiB
 export shared as shared_pool
 export x as shared_x
 export ipc as shared_e
+graph G {
+  S: inside = alloc 1MiB
+}
+E = instantiate G
 ";
 
 /// Each line of the table is one of a valid scenario; each call of the allocator is in it once.
@@ -135,7 +139,8 @@ fn the_table_of_cuda_calls_is_true() {
         let [runtime, _, line] = cells[..] else { panic!("a row has three cells: {row}") };
         calls.extend(quoted(runtime));
         for line in quoted(line).filter(|line| *line != "alloc" && *line != "from") {
-            let text = format!("{AROUND}{line}\n");
+            let block = if line.ends_with('{') { "}\n" } else { "" };
+            let text = format!("{AROUND}{line}\n{block}");
             let (_, found) = millpond::load(&text, &millpond::profile::Profile::default());
             assert!(found.is_empty(), "{line}: {found:?}");
             lines += 1;
@@ -163,6 +168,14 @@ fn the_table_of_cuda_calls_is_true() {
         "cudaMemGetDefaultMemPool",
         "cudaMemGetMemPool",
         "cudaMemSetMemPool",
+        "cudaGraphAddMemAllocNode",
+        "cudaGraphAddMemFreeNode",
+        "cudaGraphInstantiate",
+        "cudaGraphLaunch",
+        "cudaGraphUpload",
+        "cudaDeviceGraphMemTrim",
+        "cudaDeviceGetGraphMemAttribute",
+        "cudaDeviceSetGraphMemAttribute",
     ] {
         assert!(calls.contains(&call), "the table has no row for {call}");
     }

@@ -152,6 +152,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "event done[3]\nrepeat i in 0..3 {\n  legacy: record done[i]\n}\n",
     ),
     example(
+        "not_in_a_graph",
+        "stream s\ngraph g {\n  s: x = alloc 1MiB\n  sync s\n}\n",
+        "stream s\ngraph g {\n  s: x = alloc 1MiB\n}\nsync s\n",
+    ),
+    example(
         "run_too_long",
         "repeat i in 0..100000 {\n  repeat j in 0..100000 {\n    sync device\n  }\n}\n",
         "repeat i in 0..1000 {\n  repeat j in 0..1000 {\n    sync device\n  }\n}\n",

@@ -32,6 +32,7 @@ const COPIES: &str = "Copies, and memory of the host";
 const OUTSIDE: &str = "Memory outside of pools";
 const ACCESS: &str = "Access of devices";
 const ON_HOST: &str = "Pools on the host";
+const GRAPHS: &str = "Graphs";
 const THREADS: &str = "Host threads";
 const PROCESSES: &str = "Processes";
 const EXPECTATIONS: &str = "Expectations";
@@ -254,6 +255,28 @@ With `read` or `read_write` behind it, just this access; with `not`, that it has
         "A setting of a pool: what it can be shared with other processes by, `posix_fd` or `fabric`.
 Without it, or with `none`, it cannot be.",
     ),
+    word(
+        "graph",
+        GRAPHS,
+        "A graph: the lines of its block are captured instead of called, and a launch runs them.
+Streams in the block tell the branches of the graph apart; what it allocates is memory of the graph.",
+    ),
+    form(
+        "instantiate",
+        "NAME = instantiate GRAPH",
+        GRAPHS,
+        "Makes an executable graph of a graph, cudaGraphInstantiate.
+With memory nodes there is one at a time: a second one fails with not_supported.",
+    ),
+    form(
+        "auto_free",
+        "NAME = instantiate GRAPH auto_free",
+        GRAPHS,
+        "A launch frees what the launch before has left, cudaGraphInstantiateFlagAutoFreeOnLaunch.
+Without it, a launch while an allocation of the graph lives fails with invalid_value.",
+    ),
+    word("launch", GRAPHS, "Launches an executable graph into a stream, cudaGraphLaunch."),
+    word("upload", GRAPHS, "Maps what a launch of an executable graph would map, cudaGraphUpload."),
     word("thread", THREADS, "Starts a host thread, which does what stands in the block."),
     word(
         "async",

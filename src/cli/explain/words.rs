@@ -201,6 +201,13 @@ They are the device's again when it has.",
         "scenarios/limits/plain_memory_leaves_when_its_free_completes.scn",
     ),
     outside(
+        "graph_pool",
+        "The memory of graphs on a device; `gpu0.graph_pool.used` is what graphs that can be launched have mapped, or what lives.
+Its other figures are `reserved`, `used_high` and `reserved_high`. Graphs that cannot run at the same time share memory.
+Only `trim gpu0.graph_pool` gives it back.",
+        "scenarios/graphs/one_stream.scn",
+    ),
+    outside(
         "malloc",
         "Memory of a device outside of pools, cudaMalloc.
 It is taken from the device at the call and goes back with `free x` at once, or with `S: free x` when that completes.",
@@ -251,6 +258,13 @@ either. `fails invalid_device` at the end of the line expects it.",
 The device would find it once the kernel runs, and nothing would go on after it; here the launch fails, so that the line
 that is wrong says so. `grant p to gpu1` gives access.",
         "scenarios/access/out_of_reach.scn",
+    ),
+    failure(
+        "not_supported",
+        "There is no such thing for this graph or this allocator, cudaErrorNotSupported.
+A graph that allocates or frees has one executable graph at a time, so that a second `instantiate` fails. The model
+oxicuda has no memory of graphs.",
+        "scenarios/graphs/refused.scn",
     ),
     failure(
         "expectation",

@@ -57,6 +57,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.emit_state(caller, pool);
             }
             Freed::Outside(device) => self.emit_device_state(caller, device),
+            Freed::Graphs(_) => self.emit_graph_pools(caller),
         }
     }
 
@@ -78,6 +79,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     pub(super) fn read(&mut self, caller: Caller, reading: Reading) -> u64 {
         match reading {
             Reading::Pool(pool, figure) => self.model.state(pool).figure(figure),
+            Reading::Graphs(device, figure) => self.model.graph_pool(device).figure(figure),
             Reading::Access(pool, device) => self.grants.reach(pool, device).flag(),
             Reading::Peer(device, of) => self.grants.peer(device, of).flag(),
             Reading::Device(device, figure) => {

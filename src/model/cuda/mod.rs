@@ -7,6 +7,8 @@
 
 mod address;
 mod chunks;
+mod graph_pool;
+mod graphs;
 mod imports;
 mod plain;
 mod pool;
@@ -15,6 +17,7 @@ mod runs;
 mod shelf;
 mod tiles;
 
+use super::graphs::GraphKey;
 use super::{Allocator, Denied, Freed, Known, Origin, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, ProcessId, StreamId, mix, reuse_on_clone};
 use crate::trace::{
@@ -23,6 +26,7 @@ use crate::trace::{
 };
 use address::AddressSpace;
 use chunks::Span;
+use graphs::Graphs;
 use imports::Import;
 use plain::{Outside, Plain};
 use pool::Pool;
@@ -41,6 +45,7 @@ pub struct Cuda {
     processes: IndexVec<DeviceId, ProcessId>,
     addresses: AddressSpace,
     outside: Outside,
+    graphs: Graphs,
     live: Vec<Live>,
     /// Free places in `live`.
     vacant: Vec<u32>,
@@ -73,6 +78,8 @@ enum Owner {
     Outside(Plain),
     /// Another process's, of a pool.
     Import(Import),
+    /// A node's of a graph, for as long as the graph or the allocation is there.
+    Graph(GraphKey, u32),
 }
 
 /// What serves a request: bytes from this tile on, by this class.
@@ -92,7 +99,7 @@ struct Growth {
     unmapped: Vec<Span>,
 }
 
-reuse_on_clone!(Cuda { rules, devices, pools, processes, addresses, outside, live, vacant, serial });
+reuse_on_clone!(Cuda { rules, devices, pools, processes, addresses, outside, graphs, live, vacant, serial });
 
 impl Cuda {
     /// The allocator before the first call.
@@ -113,6 +120,7 @@ impl Cuda {
             processes: setup.devices.iter().map(|device| device.process).collect(),
             addresses: AddressSpace::new(setup.rules.growth.0),
             outside: Outside::default(),
+            graphs: Graphs::new(setup.devices.len(), setup.rules.granule.0),
             live: Vec::new(),
             vacant: Vec::new(),
             serial: 0,
@@ -190,18 +198,14 @@ impl Cuda {
         }
     }
 
-    /// Whose memory a live allocation is.
-    fn owner(&self, alloc: AllocId) -> Option<Owner> {
-        let live = self.live.get(alloc.slot as usize)?;
-        (live.serial == alloc.serial && alloc != AllocId::NULL).then_some(live.owner)
-    }
-
-    /// Whose memory a live allocation is, which it is no more.
+    /// Whose memory a live allocation is, which it is no more. That of a graph may live again.
     fn remove(&mut self, alloc: AllocId) -> Result<Owner, Failure> {
         let is_live = |live: &&mut Live| live.serial == alloc.serial && alloc.serial != 0;
         let live = self.live.get_mut(alloc.slot as usize).filter(is_live).ok_or(Failure::InvalidValue)?;
-        live.serial = 0;
-        self.vacant.push(alloc.slot);
+        if !matches!(live.owner, Owner::Graph(..)) {
+            live.serial = 0;
+            self.vacant.push(alloc.slot);
+        }
         Ok(live.owner)
     }
 
@@ -275,6 +279,9 @@ impl Allocator for Cuda {
                 self.end_import(import);
                 return Ok(Freed::Pool { pool: import.pool, unmapped: Bytes::ZERO });
             }
+            Owner::Graph(key, node) => {
+                return self.free_of_graph((key, node as usize), Some(at)).map(Freed::Graphs);
+            }
         };
         self.pools[pool].free(tile, alloc, at);
         self.check(pool);
@@ -299,6 +306,7 @@ impl Allocator for Cuda {
                 self.end_import(import);
                 Ok(Freed::Pool { pool: import.pool, unmapped: Bytes::ZERO })
             }
+            Owner::Graph(key, node) => self.free_of_graph((key, node as usize), None).map(Freed::Graphs),
         }
     }
 
@@ -307,6 +315,7 @@ impl Allocator for Cuda {
             Owner::Pool(pool, ..) => Origin::Pool(pool),
             Owner::Outside(plain) => Origin::Outside(plain.device),
             Owner::Import(import) => Origin::Pool(import.pool),
+            Owner::Graph(key, node) => Origin::Graph(self.graphs.device_of(key, node as usize)),
         })
     }
 
@@ -408,6 +417,9 @@ impl Allocator for Cuda {
             Some(Owner::Pool(_, _, at)) => Some(at),
             Some(Owner::Import(import)) => Some(import.allocated),
             Some(Owner::Outside(_)) => None,
+            Some(Owner::Graph(key, node)) => {
+                return self.graphs.readiness(key, node as usize, known.ordered);
+            }
         };
         match allocated.is_none_or(|at| at.within(known.ordered)) {
             true => Readiness::Ready,
@@ -440,7 +452,8 @@ impl Allocator for Cuda {
             let digest = pool.digest();
             mix(&[index as u64, digest as u64, (digest >> 64) as u64])
         });
-        pools.fold(self.outside.digest().wrapping_add(u128::from(self.serial)), u128::wrapping_add)
+        let others = self.outside.digest().wrapping_add(self.graphs.digest());
+        pools.fold(others.wrapping_add(u128::from(self.serial)), u128::wrapping_add)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The objects of calls.
 
+use super::graphs::graph_line;
 use crate::report::names::Book;
 use crate::scenario::{Names, Program};
 use crate::trace::{Access, Call, Exported, Figure, Imported, Reading, Resource, Takes, Target, Use};
@@ -29,11 +30,18 @@ pub(super) enum CallLine<'a> {
     Import { resource: &'static str, name: Option<&'a str>, pool: Option<&'a str>, under: &'a str },
     Create { resource: &'static str, name: &'a str, reusing: Option<&'a str> },
     Destroy { resource: &'static str, name: &'a str },
-    Read { of: &'a str, figure: &'static str },
+    Read { of: Cow<'a, str>, figure: &'static str },
     Malloc { device: &'a str, size: u64, managed: bool },
     PlainFree { block: String, serial: u32 },
     HostFunction { stream: &'a str, uses: Vec<UseLine<'a>>, until: Option<&'a str>, gives: Option<&'a str> },
     Collective { stream: &'a str, collective: &'a str, uses: Vec<UseLine<'a>> },
+    BeginGraph { graph: &'a str },
+    Node { graph: &'a str, call: Box<CallLine<'a>> },
+    Instantiate { name: &'a str, graph: &'a str, auto_free: bool },
+    LaunchGraph { stream: &'a str, name: &'a str },
+    Upload { stream: &'a str, name: &'a str },
+    TrimGraphs { device: &'a str },
+    SetGraphs { device: &'a str, attribute: &'static str, value: u64 },
     Signal { name: &'a str },
     Await { name: &'a str },
     Spawn { thread: &'a str },
@@ -63,10 +71,11 @@ fn use_line<'a>(book: &Book<'a>, used: &Use) -> UseLine<'a> {
 }
 
 /// What a figure is one of.
-fn read_of(names: &Names, reading: Reading) -> &str {
+fn read_of(names: &Names, reading: Reading) -> Cow<'_, str> {
     match reading {
-        Reading::Pool(pool, _) | Reading::Access(pool, _) => &names.pools[pool],
-        Reading::Device(device, _) | Reading::Peer(device, _) => &names.devices[device],
+        Reading::Pool(pool, _) | Reading::Access(pool, _) => Cow::Borrowed(&names.pools[pool]),
+        Reading::Device(device, _) | Reading::Peer(device, _) => Cow::Borrowed(&names.devices[device]),
+        Reading::Graphs(device, _) => Cow::Owned(format!("{}.graph_pool", names.devices[device])),
     }
 }
 
@@ -85,6 +94,8 @@ fn resource_name(program: &Program, resource: Resource) -> (&'static str, &str) 
         Resource::Stream(stream) => ("stream", &names.streams[stream]),
         Resource::Event(event) => ("event", &names.events[event]),
         Resource::Pool(pool) => ("pool", &names.pools[pool]),
+        Resource::Graph(graph) => ("graph", &names.graphs[graph]),
+        Resource::Exec(exec) => ("graph_exec", &names.execs[exec]),
     }
 }
 
@@ -133,15 +144,15 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Query(target) => CallLine::Query { target: target_name(book, target) },
         Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
         Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
-        Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
         Call::Set { .. }
-        | Call::Malloc { .. }
+        | Call::Trim { .. }
         | Call::SetPool { .. }
         | Call::Grant { .. }
         | Call::Export { .. }
         | Call::Import { .. }
         | Call::Create { .. }
-        | Call::Destroy(_) => resource_line(book, call),
+        | Call::Destroy(_)
+        | Call::Malloc { .. } => resource_line(book, call),
         Call::Read(reading) | Call::Peek(reading) => {
             CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
         }
@@ -157,6 +168,7 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             collective: &names.collectives[*collective],
             uses: uses.iter().map(|used| use_line(book, used)).collect(),
         },
+        Call::Graph(call) => graph_line(book, call),
         Call::Signal(_) | Call::Await(_) | Call::Spawn(_) | Call::Exit | Call::Join(_) | Call::Barrier(_) => {
             meeting_line(names, call)
         }
@@ -165,19 +177,20 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
     }
 }
 
-/// A call about what exists and how it is set.
+/// A call about what exists and what devices give, how it is set and what it keeps.
 fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
     let program: &'a Program = book.program;
     let names = &program.names;
     match call {
+        Call::Malloc { device, size, managed } => {
+            CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
+        }
+        Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
         Call::Set { pool, attribute, value } => CallLine::Set {
             pool: &names.pools[*pool],
             attribute: Figure::Attribute(*attribute).name(),
             value: *value,
         },
-        Call::Malloc { device, size, managed } => {
-            CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
-        }
         Call::SetPool { device, pool } => {
             CallLine::SetPool { device: &names.devices[*device], pool: &names.pools[*pool] }
         }

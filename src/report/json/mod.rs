@@ -3,6 +3,7 @@
 //! Sizes are bytes and times are virtual nanoseconds, all as integers. The order of the fields never changes.
 
 mod calls;
+mod graphs;
 mod verdict;
 
 use crate::base::{Nanos, PoolId};
@@ -17,6 +18,7 @@ use crate::trace::{
     PoolPicture, PoolState, Refusal, Refusals, Sink, Ticket, Waiter,
 };
 use calls::{CallLine, call_line};
+use graphs::{GraphPoolLine, NodeLine};
 use serde::Serialize;
 use std::io::{self, Write};
 use verdict::ending;
@@ -173,6 +175,8 @@ enum Body<'a> {
         device: &'a str,
         state: DeviceLine,
     },
+    Node(NodeLine<'a>),
+    GraphPool(GraphPoolLine<'a>),
     Value {
         value: u64,
     },
@@ -182,6 +186,7 @@ enum Body<'a> {
     Snapshot {
         name: &'a str,
         pools: Vec<PictureLine<'a>>,
+        graph_pools: Vec<GraphPoolLine<'a>>,
     },
     Skipped {
         block: &'a str,
@@ -302,6 +307,7 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
                 Cause::Event => "event",
                 Cause::Legacy => "legacy",
                 Cause::Allocator => "allocator",
+                Cause::Graph => "graph",
             };
             Body::Waits { on: operation(book, on), cause }
         }
@@ -339,11 +345,14 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
         Kind::Device { device, state } => {
             Body::Device { device: &names.devices[device], state: device_line(*state) }
         }
+        Kind::Node { call, alloc } => Body::Node(graphs::node_line(book, call, alloc)),
+        Kind::GraphPool { device, state } => Body::GraphPool(graphs::pool_line(book, device, state)),
         Kind::Value(value) => Body::Value { value },
         Kind::Expect { operands, .. } => Body::Expect { operands: operands_line(operands) },
-        Kind::Snapshot { snapshot, pools } => Body::Snapshot {
+        Kind::Snapshot { snapshot, pools, graphs } => Body::Snapshot {
             name: &program.snapshots[snapshot].name,
             pools: pools.iter().map(|pool| picture_line(book, pool)).collect(),
+            graph_pools: graphs::pool_lines(book, graphs),
         },
         Kind::Skipped(buffer) => Body::Skipped { block: &names.buffers[buffer] },
         Kind::Deadlock(Deadlock { waiters, is_cycle }) => {

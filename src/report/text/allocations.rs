@@ -4,7 +4,7 @@ use super::reasons::{self, Explanation, Trail};
 use super::table::{Align, Row, Section, Table, shorten};
 use crate::base::{Bytes, HostId, SignalId, StmtId, StreamId};
 use crate::report::names::Book;
-use crate::trace::{Call, Decision, Event, Failure, Imported, Kind, Policy, Refusals, Ticket};
+use crate::trace::{Call, Decision, Event, Failure, GraphCall, Imported, Kind, Policy, Refusals, Ticket};
 use std::collections::BTreeMap;
 
 /// Rows beyond these are only counted, so that a report stays small.
@@ -22,6 +22,8 @@ enum Served {
     Malloc {
         managed: bool,
     },
+    /// By a node of a graph.
+    Graph,
     Failed(Failure),
 }
 
@@ -57,7 +59,11 @@ struct Pending {
 enum Asked {
     On(StreamId),
     Import,
-    Malloc { managed: bool },
+    Malloc {
+        managed: bool,
+    },
+    /// As a node of a graph, in a stream of that.
+    Node(StreamId),
 }
 
 /// Whose bytes an allocation got.
@@ -101,6 +107,10 @@ impl Allocations {
             Kind::Call(call) => {
                 self.settle(book);
                 let (by, size) = match call {
+                    Call::Graph(GraphCall::Node { node, .. }) => match **node {
+                        Call::Alloc { stream, size, .. } => (Asked::Node(stream), size),
+                        _ => return,
+                    },
                     Call::Alloc { stream, size, .. } => (Asked::On(*stream), *size),
                     Call::Malloc { size, managed, .. } => (Asked::Malloc { managed: *managed }, *size),
                     Call::Import { into: Imported::Memory(_), under } => {
@@ -176,6 +186,7 @@ impl Allocations {
             Asked::On(_) => Served::By(decision.policy),
             Asked::Import => Served::Import,
             Asked::Malloc { managed } => Served::Malloc { managed },
+            Asked::Node(_) => Served::Graph,
         };
         let is_new = !self.places.contains_key(&(pending.stmt, served, origin.stmt));
         if let (true, Asked::On(stream)) = (explain && is_new, pending.by) {
@@ -205,7 +216,7 @@ impl Allocations {
         let Some((served, origin)) = pending.served else { return };
         let timing = pending.refusals.is_some_and(|refusals| refusals.by_timing);
         let name = match served {
-            Served::By(_) | Served::Import | Served::Malloc { .. } => {
+            Served::By(_) | Served::Import | Served::Malloc { .. } | Served::Graph => {
                 book.latest_name().unwrap_or_else(|| book.asked_as(pending.stmt))
             }
             Served::Failed(_) => book.asked_as(pending.stmt),
@@ -242,7 +253,7 @@ impl Allocations {
         self.lines.push(Line {
             stmt: pending.stmt,
             stream: match pending.by {
-                Asked::On(stream) => Some(stream),
+                Asked::On(stream) | Asked::Node(stream) => Some(stream),
                 Asked::Import | Asked::Malloc { .. } => None,
             },
             served,
@@ -328,6 +339,7 @@ impl Line {
             Served::Import => "import",
             Served::Malloc { managed: false } => "malloc",
             Served::Malloc { managed: true } => "managed",
+            Served::Graph => "graph",
             Served::Failed(failure) => failure.name(),
         };
         let mut cells = vec![

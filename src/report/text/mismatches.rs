@@ -10,8 +10,8 @@ use crate::oracle::{Mismatch, Verdict, mismatch};
 use crate::report::names::Book;
 use crate::scenario::{Action, Demand, Instruction, Program, Unit};
 use crate::trace::{
-    Call, Comparison, DeviceFigure, Event, Figure, Kind, Ledger, Operands, PoolState, Reach, Readiness,
-    Reading as Read,
+    Call, Comparison, DeviceFigure, Event, Figure, GraphFigure, Kind, Ledger, Operands, PoolState, Reach,
+    Readiness, Reading as Read,
 };
 use std::collections::BTreeMap;
 
@@ -36,6 +36,8 @@ pub(super) struct Mismatches {
     figures: BTreeMap<Read, (u64, Option<StmtId>)>,
     /// What each pool has reserved: it is missing from the free memory of its device.
     reserved: BTreeMap<PoolId, u64>,
+    /// The same of the graph pool of each device.
+    graphs: BTreeMap<DeviceId, u64>,
     /// What the call in progress gives a device, and its statement; it counts once it did not fail.
     granting: Option<(Read, Reach, StmtId)>,
     /// For each expectation that fails, since when, at the first time.
@@ -56,7 +58,8 @@ impl Mismatches {
         }
         let figures =
             reads.values().flatten().map(|read| (*read, (at_start(program, *read), None))).collect();
-        Self { reads, figures, reserved: BTreeMap::new(), granting: None, failing: BTreeMap::new() }
+        let (reserved, graphs, failing) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { reads, figures, reserved, graphs, granting: None, failing }
     }
 
     /// Takes an event.
@@ -83,6 +86,14 @@ impl Mismatches {
                     let device = setup.physical(device);
                     self.free_becomes(device, event.stmt, |free| (free + before).saturating_sub(now));
                 }
+            }
+            Kind::GraphPool { device, state } => {
+                for figure in GraphFigure::ALL {
+                    self.becomes(Read::Graphs(device, figure), event.stmt, |_| state.figure(figure));
+                }
+                let now = state.reserved.0;
+                let before = self.graphs.insert(device, now).unwrap_or(0);
+                self.free_becomes(device, event.stmt, |free| (free + before).saturating_sub(now));
             }
             Kind::Device { device, state } => self.free_becomes(device, event.stmt, |_| state.free().0),
             Kind::Returned { device, bytes, .. } => {
@@ -169,6 +180,7 @@ fn at_start(program: &Program, read: Read) -> u64 {
     let (pool, figure) = match read {
         Read::Pool(pool, figure) => (pool, figure),
         // Nobody holds any of it.
+        Read::Graphs(..) => return 0,
         Read::Device(device, _) => return program.setup.devices[device].memory.0,
         // Only what is given changes.
         Read::Access(..) | Read::Peer(..) => return Reach::None.flag(),
@@ -215,6 +227,7 @@ fn since_line(book: &Book<'_>, since: Since, several: bool, width: usize) -> Str
             let of = match read {
                 Read::Pool(pool, _) | Read::Access(pool, _) => &names.pools[pool],
                 Read::Device(device, _) | Read::Peer(device, _) => &names.devices[device],
+                Read::Graphs(device, _) => &format!("{}.graph_pool", names.devices[device]),
             };
             format!("  ({of}.{})", read.name())
         }

@@ -2,6 +2,7 @@
 
 mod allocations;
 mod devices;
+mod graphs;
 mod judgement;
 mod mismatches;
 mod pools;
@@ -104,6 +105,7 @@ pub struct Text<'p> {
     timeline: timeline::Timeline,
     pools: pools::Pools,
     devices: devices::Devices,
+    graphs: graphs::GraphPools,
     failures: judgement::Failures,
     mismatches: mismatches::Mismatches,
 }
@@ -119,6 +121,7 @@ impl<'p> Text<'p> {
             timeline: Default::default(),
             pools: Default::default(),
             devices: Default::default(),
+            graphs: Default::default(),
             failures: Default::default(),
             mismatches: mismatches::Mismatches::new(program),
         }
@@ -131,6 +134,7 @@ impl<'p> Text<'p> {
         let mut sections = self.allocations.sections(book, width);
         sections.extend(self.timeline.section(book, closing.end, width));
         sections.extend(self.pools.sections(book, width));
+        sections.extend(self.graphs.sections(book, width));
         sections.extend(self.devices.sections(book, width));
         sections.extend(self.failures.expected(book, verdict, width));
         sections.extend(judgement::expectations(book, verdict, &closing.compared, width));
@@ -165,6 +169,7 @@ impl Sink for Text<'_> {
         self.timeline.event(&self.book, event);
         self.pools.event(&self.book, event);
         self.devices.event(event);
+        self.graphs.event(event);
         self.failures.event(event);
         self.mismatches.event(&self.book, event);
         self.book.event(event);

@@ -190,8 +190,18 @@ fn kept(rows: &[Row], limit: usize) -> Vec<bool> {
 
 /// Lays the sections out so that together they fill at most `limit` lines, pinned rows aside.
 pub(super) fn lay_out(sections: Vec<Section>, limit: usize) -> Vec<String> {
-    let mut shares: Vec<usize> = sections.iter().map(|section| section.rows.len().min(2)).collect();
-    let taken: usize = sections.iter().zip(&shares).map(|(section, share)| section.frame() + share).sum();
+    let least = |section: &Section| {
+        let pinned = section.rows.iter().filter(|row| row.pinned).count();
+        section.rows.len().min(2.max(pinned + 1))
+    };
+    let mut shares: Vec<usize> = sections.iter().map(least).collect();
+    let mut taken: usize = sections.iter().zip(&shares).map(|(section, share)| section.frame() + share).sum();
+    // Where there are so many sections that even that is too much, those in between give way first.
+    for share in shares.iter_mut().skip(1).rev().skip(1).filter(|share| **share > 1) {
+        let gives_way = taken > limit;
+        *share -= usize::from(gives_way);
+        taken -= usize::from(gives_way);
+    }
     let mut left = limit.saturating_sub(taken);
     // The last sections say what came of it all; the first ones are read first. Those in between give way.
     let order = (0..sections.len()).rev().take(1).chain(0..sections.len());

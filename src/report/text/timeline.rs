@@ -6,7 +6,7 @@ use super::reasons::short;
 use super::table::{Row, Section, columns_of, shorten, time};
 use crate::base::{Bytes, HostId, Nanos, StmtId, StreamId};
 use crate::report::names::Book;
-use crate::trace::{AllocId, Call, Event, Kind, Ticket};
+use crate::trace::{AllocId, Call, Event, GraphCall, Kind, Range, Ticket};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// After so many operations that take time, the drawing ends.
@@ -53,6 +53,10 @@ pub(super) struct Timeline {
     waiting: BTreeSet<HostId>,
     addresses: BTreeMap<u64, Vec<(u32, Held)>>,
     lowest: Option<u64>,
+    /// Whether the call in progress adds a node to a graph.
+    is_node: bool,
+    /// The statement that allocates or frees.
+    acting: Option<StmtId>,
     allocating: Option<(AllocId, u64)>,
     freeing: Option<(AllocId, u64)>,
     /// A free by the host at this time, until it is known not to have failed.
@@ -85,6 +89,9 @@ impl Timeline {
         match event.kind {
             Kind::Call(call) => self.call(book, event, call),
             Kind::Submitted => self.submitted(event),
+            Kind::Node { call, alloc } => self.node(book, event, call, alloc),
+            // A node gives its allocation an address, and a launch gives it life.
+            Kind::Decided(_) if self.is_node => {}
             Kind::Decided(decision) if decision.alloc != AllocId::NULL => {
                 let start = decision.range.start;
                 self.lowest = Some(self.lowest.map_or(start, |lowest| lowest.min(start)));
@@ -122,6 +129,8 @@ impl Timeline {
             self.waiting.remove(&event.host);
         }
         (self.allocating, self.freeing) = (None, None);
+        self.acting = Some(event.stmt);
+        self.is_node = matches!(call, Call::Graph(GraphCall::Node { .. }));
         match call {
             Call::Free { alloc, .. } => {
                 self.freeing = book.known(*alloc).map(|known| (*alloc, known.range.start));
@@ -131,6 +140,20 @@ impl Timeline {
             }
             _ => {}
         }
+    }
+
+    /// The operation that comes next is a node of a graph.
+    fn node(&mut self, book: &Book<'_>, event: &Event<'_>, call: &Call, alloc: Option<(AllocId, Range)>) {
+        self.settle(book);
+        self.acting = Some(event.stmt);
+        self.allocating = alloc.map(|(alloc, range)| (alloc, range.start));
+        if let Some((_, start)) = self.allocating {
+            self.lowest = Some(self.lowest.map_or(start, |lowest| lowest.min(start)));
+        }
+        self.freeing = match call {
+            Call::Free { alloc, .. } => book.known(*alloc).map(|known| (*alloc, known.range.start)),
+            _ => None,
+        };
     }
 
     /// Writes down the time that the host spent in its call.
@@ -146,6 +169,10 @@ impl Timeline {
         let Some(ticket) = event.ticket.filter(|_| self.operations.len() < KEPT_MAX) else { return };
         let operation = Operation { stmt: event.stmt, submitted: event.at, start: None, end: None };
         self.operations.insert(ticket, operation);
+        // What begins and ends the launch of a graph does neither.
+        if self.acting != Some(event.stmt) {
+            return;
+        }
         self.hold(Since::Start(ticket));
         if let Some((alloc, start)) = self.freeing {
             self.let_go(alloc, start, Since::Start(ticket));

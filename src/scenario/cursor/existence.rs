@@ -18,7 +18,7 @@ impl Thread {
                 *into = match handles.next(*creation) {
                     Resource::Event(event) => Imported::Event(event),
                     Resource::Pool(pool) => Imported::Pool(pool),
-                    Resource::Stream(_) => *into,
+                    Resource::Stream(_) | Resource::Graph(_) | Resource::Exec(_) => *into,
                 };
             }
             (
@@ -53,6 +53,8 @@ impl Thread {
             Handle::Stream(stream) => Resource::Stream(self.chosen(stream)?),
             Handle::Event(event) => Resource::Event(self.chosen(event)?),
             Handle::Pool(pool) => Resource::Pool(*pool),
+            Handle::Graph(graph) => Resource::Graph(self.chosen(graph)?),
+            Handle::Exec(exec) => Resource::Exec(self.chosen(exec)?),
         })
     }
 }

@@ -39,7 +39,7 @@ impl Thread {
                         match first {
                             Resource::Event(event) => Imported::Event(*event),
                             Resource::Pool(pool) => Imported::Pool(*pool),
-                            Resource::Stream(_) => unreachable!("no stream is imported"),
+                            _ => unreachable!("only pools and events are imported so"),
                         }
                     }
                 };

@@ -461,6 +461,8 @@ fn setup(kinds: &[StreamKind], memory: u64, remap: bool, pools: Vec<PoolSetup>) 
         interprocess: Vec::new(),
         barriers: IndexVec::new(),
         collectives: IndexVec::new(),
+        graphs: IndexVec::new(),
+        execs: 0,
         rules: Rules {
             alignment: Bytes(ALIGN),
             growth: Bytes(CHUNK),

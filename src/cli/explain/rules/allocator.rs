@@ -1,6 +1,6 @@
 //! The rules about what the allocator does: reuse, physical memory, graphs; and what is said about mistakes.
 
-use super::{FINDINGS, GRAPHS, Rule, not_yet, outside, partly, rule, shown};
+use super::{FINDINGS, Rule, not_yet, outside, partly, rule, shown};
 
 /// Rules 38 to 52.
 pub(super) const REUSE: &[Rule] = &[
@@ -208,61 +208,61 @@ pub(super) const NODES: &[Rule] = &[
         79,
         "An allocation that is captured belongs to its graph; the pool only lends its properties.",
         "CUDA driver API, cuMemAllocAsync",
-        not_yet(GRAPHS),
+        shown("scenarios/graphs/owned_by_the_graph.scn"),
     ),
     rule(
         80,
         "The address of an allocation node is fixed when the node is made, for all launches; its lifetime begins when the
 device reaches the node, and ends at a free node or another free.",
         "CUDA Programming Guide, graph memory nodes (legacy 16.3)",
-        not_yet(GRAPHS),
+        shown("scenarios/graphs/life_of_an_allocation.scn"),
     ),
     rule(
         81,
         "What its graph frees cannot be freed elsewhere; what it does not free is freed in a stream, by the host, by another
 graph, or at a relaunch with auto-free.",
         "CUDA driver API, cuGraphAddMemAllocNode",
-        not_yet(GRAPHS),
+        shown("scenarios/graphs/freed_in_each_way.scn"),
     ),
     rule(
         82,
         "A graph with an allocation that was not freed cannot be launched again, unless it was instantiated with auto-free;
 destroying a graph frees nothing.",
         "CUDA Programming Guide, graph memory nodes (legacy 16.3.3, 16.3.4)",
-        not_yet(GRAPHS),
+        shown("scenarios/graphs/relaunched_unfreed.scn"),
     ),
     rule(
         83,
         "A graph with memory nodes loses no node and no edge, is not cloned, and has one instance at a time.",
         "CUDA driver API, cuGraphAddMemAllocNode",
-        not_yet(GRAPHS),
+        partly("scenarios/graphs/refused.scn", "the language has no line that clones or edits a graph"),
     ),
     rule(
         84,
         "The access to a captured allocation is that of its pool at the capture.",
         "CUDA Programming Guide, graph memory nodes (legacy 16.7.2)",
-        not_yet(GRAPHS),
+        shown("scenarios/graphs/access_at_the_capture.scn"),
     ),
     rule(
         85,
         "In a graph an allocation may have the address of one whose free comes before it; graphs have addresses of their own
 and share physical memory where they cannot overlap.",
         "CUDA Programming Guide, graph memory nodes (legacy 16.4); CUDA samples, graphMemoryFootprint",
-        not_yet(GRAPHS),
+        shown("scenarios/graphs/one_stream.scn"),
     ),
     rule(
         86,
         "Instantiating maps nothing; a launch or an upload does, and again where the stream changes, after a trim, or while
 another graph holds the memory.",
         "CUDA Programming Guide, graph memory nodes (legacy 16.5)",
-        not_yet(GRAPHS),
+        shown("scenarios/graphs/another_stream.scn"),
     ),
     rule(
         87,
         "Graphs of a device have a pool of their own with four figures; only its own trim gives memory back, and spares what
 was not freed and graphs that run.",
         "CUDA Programming Guide, graph memory nodes (legacy 16.6); CUDA driver API, cuDeviceGraphMemTrim",
-        not_yet(GRAPHS),
+        shown("scenarios/graphs/trim_spares_what_is_in_use.scn"),
     ),
     rule(
         88,

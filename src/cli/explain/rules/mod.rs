@@ -36,7 +36,6 @@ pub enum Standing {
 
 /// What rules wait for.
 const FINDINGS: &str = "findings about mistakes of the program";
-const GRAPHS: &str = "memory nodes of graphs";
 const PROCESSES: &str = "several processes";
 
 /// What is missing where only `ready` tells of an order.

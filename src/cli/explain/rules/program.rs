@@ -1,6 +1,6 @@
 //! The rules about what a program does: streams and events, when memory may be used and freed, pools, access, processes.
 
-use super::{FINDINGS, GRAPHS, PROCESSES, READY, Rule, not_yet, outside, partly, rule, shown};
+use super::{FINDINGS, PROCESSES, READY, Rule, not_yet, outside, partly, rule, shown};
 
 /// Rules 1 to 12.
 pub(super) const STREAMS: &[Rule] = &[
@@ -248,7 +248,7 @@ those of the device.",
         37,
         "While a stream is captured a pool only lends its properties, and only memory of the graph can be freed there.",
         "CUDA driver API, cuMemFreeAsync",
-        not_yet(GRAPHS),
+        shown("scenarios/graphs/owned_by_the_graph.scn"),
     ),
 ];
 
