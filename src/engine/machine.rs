@@ -477,6 +477,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             }
         }
         (self.scratch.states, self.scratch.released) = (states, released);
+        self.end_pools_now(caller);
     }
 
     pub(super) fn submit(&mut self, caller: Caller, stream: StreamId, runs: Runs, effect: Effect<'_>) {
