@@ -37,7 +37,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let Self { ahead: Ahead { launches, completed, .. }, order, threads, progress, .. } = self;
         let launches = &mut launches[stream.index()];
         order.completed(completed);
-        while launches.pop_front_if(|seq| *seq <= completed[stream.index()]).is_some() {}
+        while launches.front().is_some_and(|seq| *seq <= completed[stream.index()]) {
+            launches.pop_front();
+        }
         let host = &mut threads.hosts[caller.host];
         let was_blocked = host.blocked.is_some();
         if launches.len() < depth as usize {

@@ -199,15 +199,15 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         // It may have been held up on the way.
         let now = self.threads.hosts[host].now;
-        self.threads.hosts[host].now = now.after(self.pays(call));
+        self.threads.hosts[host].now = now.after(self.cost(call));
         if matches!(call, Call::Exit) {
             self.threads.end(host);
         }
         Poll::Ready(result)
     }
 
-    /// What a call costs the host.
-    fn pays(&self, call: &Call) -> Nanos {
+    /// How long a call that does not block takes the host.
+    fn cost(&self, call: &Call) -> Nanos {
         match call {
             Call::Sleep(duration) => *duration,
             Call::Touch(_) | Call::Reserve { .. } | Call::Signal(_) | Call::Spawn(_) | Call::Exit => {
@@ -505,6 +505,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             }
         }
         (self.scratch.states, self.scratch.released) = (states, released);
+        self.end_pools_now(caller);
     }
 
     pub(super) fn submit(&mut self, caller: Caller, stream: StreamId, runs: Runs, effect: Effect<'_>) {

@@ -284,7 +284,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         Ok(Reply::Done)
     }
 
-    /// A call may have taken away what kept a destroyed pool.
+    /// A call may have taken away what kept a destroyed pool: to some models, frees are complete only with a synchronise.
     pub(super) fn end_pools_now(&mut self, caller: Caller) {
         if !self.has_ending_pools() {
             return;

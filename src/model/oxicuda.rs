@@ -155,7 +155,9 @@ impl Allocator for Oxicuda {
         pool.maps += u64::from(is_new);
         let (alloc_id, reuses) = self.enter(id, alloc, known);
         let held = self.blocks[(alloc_id.slot & !OF_A_POOL) as usize];
-        self.pools[id].requested = self.pools[id].requested.saturating_add(held.requested());
+        let pool = &mut self.pools[id];
+        pool.requested = pool.requested.saturating_add(held.requested());
+        pool.pending.entry(at.stream).or_default();
         self.forget(id);
         Ok(Decision {
             alloc: alloc_id,
@@ -187,7 +189,7 @@ impl Allocator for Oxicuda {
         pool.model.free(held.alloc.ptr, name).map_err(failure)?;
         held.freed = Some(at);
         pool.requested = pool.requested.saturating_sub(held.requested());
-        pool.pending[at.stream].push(slot);
+        pool.pending.entry(at.stream).or_default().push(slot);
         pool.by_size.insert((held.capacity(), slot));
         pool.pending_bytes = pool.pending_bytes.saturating_add(held.capacity());
         Ok(Freed::Pool { pool: id, unmapped: pool.released(before) })
@@ -234,18 +236,20 @@ impl Allocator for Oxicuda {
         _: &Cut,
         released: &mut Vec<(PoolId, Bytes)>,
     ) {
-        for id in self.pools.indices() {
-            let pool = &mut self.pools[id];
+        let streams = &self.streams;
+        let is_meant = |stream: &StreamId| match target {
+            Target::Stream(target) => target == *stream,
+            Target::Device(target) => target == streams[*stream].1,
+            Target::Event(_) => false,
+        };
+        let Some(first) = streams.indices().find(is_meant) else { return };
+        for (id, pool) in self.pools.iter_mut_enumerated() {
             let before = pool.model.reserved();
-            for (stream, (name, device)) in self.streams.iter_enumerated() {
-                let is_meant = match target {
-                    Target::Stream(target) => target == stream,
-                    Target::Device(target) => target == *device,
-                    Target::Event(_) => false,
-                };
-                if is_meant {
-                    pool.synchronise(stream, *name, &mut self.blocks);
-                }
+            // Where a stream has nothing to complete, the call only gives memory back, and a second one in a row not even that.
+            let others = pool.pending.keys().copied().filter(|stream| *stream != first && is_meant(stream));
+            let others: Vec<StreamId> = others.collect();
+            for stream in std::iter::once(first).chain(others) {
+                pool.synchronise(stream, streams[stream].0, &mut self.blocks);
             }
             let bytes = pool.released(before);
             released.extend((bytes > Bytes::ZERO).then_some((id, bytes)));
@@ -312,12 +316,12 @@ impl Allocator for Oxicuda {
             let sizes = slots.iter().map(|slot| self.blocks[*slot as usize].capacity());
             Bytes(sizes.fold(0, u64::saturating_add))
         };
-        let pending = pool.pending.iter_enumerated().filter(|(_, slots)| !slots.is_empty());
+        let pending = pool.pending.iter().filter(|(_, slots)| !slots.is_empty());
         let device = pool.device.map(|device| self.device(device, &[]));
         let held = device.map_or(Bytes::ZERO, |device| device.pools);
         Account {
             ledger: pool.ledger(),
-            pending: pending.map(|(stream, slots)| (stream, bytes(slots))).collect(),
+            pending: pending.map(|(stream, slots)| (*stream, bytes(slots))).collect(),
             fragmented: pool.fragmented(),
             other_pools: Bytes(held.0.saturating_sub(pool.model.reserved() as u64)),
             outside: device.map_or(Bytes::ZERO, |device| device.outside),

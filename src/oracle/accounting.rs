@@ -2,8 +2,8 @@
 //!
 //! It knows live ranges and sizes, and nothing of blocks, reuse or chunks. A violation is a bug of Millpond.
 //!
-//! The `oxicuda` model differs: a pool has addresses of its own, `used` counts whole blocks, and it may free memory in the name
-//! of somebody who no longer has it. From then on no books can be kept.
+//! The `oxicuda` model differs: a pool has addresses of its own, `used` counts whole blocks, it may free memory in the name
+//! of somebody who no longer has it, and its sums stop at the largest number. From then on no books can be kept.
 
 use super::devices::Devices;
 use super::graphs::GraphPools;
@@ -66,7 +66,7 @@ enum Owner {
 #[derive(Clone, Debug)]
 pub struct Accounting {
     model: Model,
-    /// Whether the model has freed what its owner still has.
+    /// Whether the model has freed what its owner still has, or has no addresses left.
     is_lost: bool,
     live: BTreeMap<Place, (Range, AllocId)>,
     owners: BTreeMap<AllocId, Held>,
@@ -263,6 +263,9 @@ impl Accounting {
             (Model::Oxicuda, Asked::Pool(pool)) => pool.index() as u32 + 1,
             _ => 0,
         };
+        // All that was ever reserved is below, so no sum has reached the largest number before.
+        let is_beyond = decision.range.start.checked_add(decision.range.size.0).is_none();
+        self.is_lost |= is_beyond && self.model == Model::Oxicuda;
         let place = self.lives(space, decision.alloc, decision.range);
         let (requested, size) = (decision.requested.0.min(decision.range.size.0), decision.range.size.0);
         let used = if self.model == Model::Oxicuda { size } else { requested };

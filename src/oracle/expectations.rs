@@ -3,6 +3,7 @@
 //! Everything it knows, it reads from the program and from the events. It keeps one record a statement and one an
 //! expectation, so that a long run costs no more than a short one. What the verdict looks like is the report's affair.
 
+use super::importers::{EarlyFree, Importers};
 use crate::base::{BufferId, ExpectId, IndexVec, Nanos, StmtId};
 use crate::scenario::{Demand, Moment, Outcome, Program, When};
 use crate::trace::{
@@ -142,6 +143,8 @@ pub struct Verdict {
     pub skipped: Vec<SkippedStatement>,
     /// The cycle in which each waits for the next.
     pub deadlock: Option<Deadlock>,
+    /// Exporters that free memory which an importer may still use.
+    pub early_frees: Vec<EarlyFree>,
     /// Why the run was given up.
     pub broken: Option<Broken>,
     /// How many allocations were placed.
@@ -153,6 +156,7 @@ impl Verdict {
     pub fn holds(&self) -> bool {
         self.broken.is_none()
             && self.deadlock.is_none()
+            && self.early_frees.is_empty()
             && self.missed.is_empty()
             && self.not_reached.is_empty()
             && self.failed.iter().all(|failed| failed.expected)
@@ -186,6 +190,8 @@ pub struct Expectations<'p> {
     demanded: BTreeMap<StmtId, (u64, u64)>,
     skipped: BTreeMap<StmtId, (BufferId, u64)>,
     deadlock: Option<Deadlock>,
+    /// Looked for where anything is imported.
+    importers: Option<Importers>,
     allocations: u64,
     /// Whether a line asks whether the timing decides.
     asks_for_timing: bool,
@@ -209,6 +215,7 @@ impl<'p> Expectations<'p> {
             demanded: program.statements.indices().filter(demands).map(|stmt| (stmt, (0, 0))).collect(),
             skipped: BTreeMap::new(),
             deadlock: None,
+            importers: (!program.names.shares.is_empty()).then(|| Importers::new(&program.setup)),
             allocations: 0,
             asks_for_timing: program
                 .expects
@@ -257,6 +264,7 @@ impl<'p> Expectations<'p> {
             expectations: self.expectations,
             snapshots: self.snapshots,
             deadlock: self.deadlock,
+            early_frees: self.importers.map(Importers::finish).unwrap_or_default(),
             broken,
             allocations: self.allocations,
         }
@@ -333,6 +341,9 @@ impl Sink for Expectations<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>) {
+        if let Some(importers) = &mut self.importers {
+            importers.event(event);
+        }
         match event.kind {
             Kind::Call(call) => self.call(event.stmt, call),
             Kind::Submitted => {

@@ -6,9 +6,11 @@ mod accounting;
 mod devices;
 mod expectations;
 mod graphs;
+mod importers;
 
 pub use accounting::{Accounting, Violation};
 pub use expectations::{
     Broken, Expectations, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict,
     mismatch,
 };
+pub use importers::EarlyFree;

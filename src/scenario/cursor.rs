@@ -305,12 +305,7 @@ impl Thread {
                 Call::Memset { stream: self.chosen(stream)?, blocking: *blocking, takes: *takes, at }
             }
             Action::Touch { at, access } => Call::Touch(self.touch(at, *access, By::Host, buffers)?),
-            Action::Record { stream, event } => {
-                Call::Record { stream: self.chosen(stream)?, event: self.chosen(event)? }
-            }
-            Action::Wait { stream, event } => {
-                Call::Wait { stream: self.chosen(stream)?, event: self.chosen(event)? }
-            }
+            Action::Record { .. } | Action::Wait { .. } => self.orders(action)?,
             Action::Sync(target) => Call::Sync(self.target(target)?),
             Action::Query(target) => Call::Query(self.target(target)?),
             Action::Poll(target) => Call::Poll(self.target(target)?),

@@ -282,42 +282,44 @@ impl NameTable {
                 self.declares(Kind::Graph, &graph.name.name);
                 self.survey(&graph.body.items, text);
             }
-            Statement::Call(call) => {
-                if let Some(label) = &call.label {
-                    self.declares(label_kind(call), label);
-                }
-                if let CallKind::Graph(ast::GraphCall::Instantiate { exec, .. }) = &call.kind {
-                    self.declares(Kind::Exec, &exec.segments[0].name);
-                }
-                if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. }
-                | CallKind::Malloc(ast::Malloc { buffer, .. }) = &call.kind
-                {
-                    self.declares(Kind::Buffer, &buffer.segments[0].name);
-                }
-                if let CallKind::Queued { operation: Operation::Launch { kernel, .. }, .. } = &call.kind {
-                    *self.launches.entry(kernel.text.clone()).or_default() += 1;
-                }
-                if let CallKind::Create(create) = &call.kind {
-                    let kind = match &create.resource {
-                        Created::Stream { .. } => Kind::Stream,
-                        Created::Event { .. } => Kind::Event,
-                        Created::Pool(_) => Kind::Pool,
-                    };
-                    self.declares(kind, create.resource.name());
-                }
-                if let CallKind::Import(import) = &call.kind {
-                    self.declares(Kind::imported(&import.place), &import.name.segments[0].name);
-                }
-                if let Some(body) = call.body() {
-                    self.survey(&body.items, text);
-                }
-            }
+            Statement::Call(call) => self.survey_call(call, text),
             Statement::Version(_)
             | Statement::Scenario(_)
             | Statement::Model(_)
             | Statement::Variant(_)
             | Statement::Expect(_)
             | Statement::Snapshot(_) => {}
+        }
+    }
+
+    fn survey_call(&mut self, call: &ast::Call, text: &str) {
+        if let Some(label) = &call.label {
+            self.declares(label_kind(call), label);
+        }
+        if let CallKind::Graph(ast::GraphCall::Instantiate { exec, .. }) = &call.kind {
+            self.declares(Kind::Exec, &exec.segments[0].name);
+        }
+        if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. }
+        | CallKind::Malloc(ast::Malloc { buffer, .. }) = &call.kind
+        {
+            self.declares(Kind::Buffer, &buffer.segments[0].name);
+        }
+        if let CallKind::Queued { operation: Operation::Launch { kernel, .. }, .. } = &call.kind {
+            *self.launches.entry(kernel.text.clone()).or_default() += 1;
+        }
+        if let CallKind::Create(create) = &call.kind {
+            let kind = match &create.resource {
+                Created::Stream { .. } => Kind::Stream,
+                Created::Event { .. } => Kind::Event,
+                Created::Pool(_) => Kind::Pool,
+            };
+            self.declares(kind, create.resource.name());
+        }
+        if let CallKind::Import(import) = &call.kind {
+            self.declares(Kind::imported(&import.place), &import.name.segments[0].name);
+        }
+        if let Some(body) = call.body() {
+            self.survey(&body.items, text);
         }
     }
 

@@ -3,6 +3,7 @@
 mod graphs;
 mod memory;
 mod processes;
+mod settings;
 
 use super::ast::*;
 use super::codes;
@@ -113,34 +114,6 @@ impl Tree<'_> {
 
     fn only_path(&mut self, node: Node<'_>) -> Path {
         self.path(next(&mut parts(node)))
-    }
-
-    fn inline_settings<'t>(&mut self, mut rest: impl Iterator<Item = Node<'t>>, opens: bool) -> Settings {
-        match rest.next() {
-            Some(inline) => Settings::Inline(parts(inline).map(|part| self.setting(part)).collect()),
-            None if opens => Settings::Block(Body::default()),
-            None => Settings::None,
-        }
-    }
-
-    pub(super) fn setting(&mut self, node: Node<'_>) -> Setting {
-        let mut rest = parts(node);
-        Setting { name: self.name(next(&mut rest)), value: self.setting_value(next(&mut rest)) }
-    }
-
-    fn setting_value(&mut self, node: Node<'_>) -> SettingValue {
-        match node.as_rule() {
-            Rule::list => SettingValue::List {
-                span: self.span(&node),
-                words: parts(node).map(|word| self.name(word)).collect(),
-            },
-            _ => SettingValue::Expression(match version(node.as_str()) {
-                Some(version) => {
-                    Expression { span: self.span(&node), kind: ExpressionKind::Version(version.to_owned()) }
-                }
-                None => self.expression(node),
-            }),
-        }
     }
 
     /// What a line of a variant changes.
@@ -530,14 +503,6 @@ impl Tree<'_> {
         };
         self.diagnostics.push(diagnostic);
     }
-}
-
-/// `11.2`: only a setting has such a value.
-fn version(text: &str) -> Option<&str> {
-    let text = text.trim_end();
-    let (major, minor) = text.split_once('.')?;
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number(major) && is_number(minor)).then_some(text)
 }
 
 fn stream_kind(node: &Node<'_>) -> StreamKind {

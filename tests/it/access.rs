@@ -127,3 +127,37 @@ export p as hp
     assert!(report.contains("error[deadlock]"), "{report}");
     assert!(report.contains("an export as hp, which did not happen"), "{report}");
 }
+
+/// The importer is to free before the exporter, by order and whatever the timing (CUDA driver API, `cuMemPoolImportPointer`).
+#[test]
+fn exporters_that_free_first_are_found() {
+    let clean = include_str!("../../scenarios/guide/free_on_both_sides.scn");
+    let folder = Folder::new("early");
+    let run = |text: &str| {
+        folder.file("early.scn", text);
+        let run = folder.millpond(&["run", "early.scn"]);
+        (status(&run), out(&run))
+    };
+    assert_eq!(run(clean).0, 0);
+    // Neither the wait for the importer nor anything else is left, though it has long been done.
+    let late = clean.replace("s: wait f\n", "sleep 1ms\n");
+    let (failed, report) = run(&late);
+    assert_eq!(failed, 1, "{report}");
+    assert!(report.contains("error[freed_before_importer]: line 33: s: free x"), "{report}");
+    assert!(report.contains("its free   line 24: t: free y, which nothing orders before"), "{report}");
+    // The exporter's host waits instead: for the event, for the process, for a query that succeeds.
+    for waits in ["sync f\n", "sleep 1ms\nquery f\n", "poll f until done\n"] {
+        assert_eq!(run(&clean.replace("s: wait f\n", waits)).0, 0, "{waits}");
+    }
+    let (failed, report) = run(&clean.replace("s: wait f\n", "join importer\n"));
+    assert_eq!(failed, 1, "the importer did not wait for its free: {report}");
+    let waited = clean.replace("  t: record finished\n", "  t: record finished\n  sync t\n");
+    assert_eq!(run(&waited.replace("s: wait f\n", "join importer\n")).0, 0);
+    // A record before the free does not carry it; nor does an import that is never freed.
+    let before = "  t: record finished\n  t: free y\n";
+    let (failed, _) = run(&clean.replace("  t: free y\n  t: record finished\n", before));
+    assert_eq!(failed, 1);
+    let (failed, report) = run(&clean.replace("  t: free y\n", ""));
+    assert_eq!(failed, 1);
+    assert!(report.contains("its free   not called by then"), "{report}");
+}

@@ -52,6 +52,21 @@ thread t {
 }
 ";
 
+/// An exporter that frees before its importer.
+const EARLY: &str = "\
+pool p { handle = posix_fd }
+stream s
+s: x = alloc 1KiB from p
+export p as hp
+export x as hx
+process other {
+  q = import hp on gpu0
+  y = import hx from q
+}
+join other
+s: free x
+";
+
 /// Fields by section: a section is a heading of the page in lower case.
 type Fields = BTreeMap<String, BTreeSet<String>>;
 
@@ -158,7 +173,7 @@ fn scenarios(folder: &str, found: &mut Vec<String>) {
 fn the_page_has_what_is_printed() {
     let page = page();
     let folder = Folder::new("formats");
-    let own = [("wrong.scn", WRONG), ("alone.scn", ALONE), ("lonely.scn", LONELY)];
+    let own = [("wrong.scn", WRONG), ("alone.scn", ALONE), ("lonely.scn", LONELY), ("early.scn", EARLY)];
     let mut files: Vec<_> =
         own.iter().map(|(name, text)| folder.file(name, text).display().to_string()).collect();
     scenarios(&format!("{ROOT}/scenarios"), &mut files);

@@ -14,6 +14,8 @@ use oxicuda_driver::stream_ordered_model as seed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const POOLS: usize = 2;
@@ -315,10 +317,10 @@ impl Walk {
             let told = [state.reserved, state.reserved_high, state.used, state.used_high];
             let figures = [pool.reserved(), pool.reserved_high(), pool.used(), pool.used_high()];
             assert_eq!(told.map(|bytes| bytes.0 as usize), figures);
+            assert_eq!(state.ledger.total(), pool.reserved() as u64);
             if self.is_wide {
                 continue;
             }
-            assert_eq!(state.ledger.total(), pool.reserved() as u64);
             let picture = self.oxicuda.picture(PoolId::new(index));
             let (mut counts, mut bytes) = ([0; 3], [0; 3]);
             for block in &picture.blocks {
@@ -395,6 +397,28 @@ fn what_is_gone_takes_no_room() {
         assert_eq!(walk.oxicuda.state(pool).reserved, Bytes::ZERO);
     }
     assert!(places.len() < 100, "{} places", places.len());
+}
+
+/// What scenarios expect of the `cuda` model may fail, and nothing else: a debug build keeps the books of each run.
+#[test]
+fn every_scenario_runs_on_the_model() {
+    let (mut folders, mut runs) = (vec![PathBuf::from(ROOT).join("scenarios")], 0);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.extend(Some(path).filter(|path| !path.ends_with("invalid")));
+            } else if path.extension().is_some_and(|extension| extension == "scn") {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_millpond"));
+                let output = command.arg("run").arg(&path).args(["--model", "oxicuda"]).output();
+                let output = output.expect("millpond starts");
+                let errors = String::from_utf8_lossy(&output.stderr);
+                assert!(matches!(output.status.code(), Some(0 | 1)), "{}: {errors}", path.display());
+                runs += 1;
+            }
+        }
+    }
+    assert!(runs > 200, "{runs} scenarios");
 }
 
 /// A row of the table of departures: what a scenario shows, and what both models make of it.

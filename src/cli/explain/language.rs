@@ -368,7 +368,7 @@ It has expectations of its own. `millpond test` runs all variants, `millpond run
         "model oxicuda",
         MODELS,
         "The allocator that the program runs on: `cuda`, which is the default, or `oxicuda`.
-It stands at the beginning of the text, or in a variant. `millpond run FILE --model oxicuda` chooses it for one run.",
+It stands outside of blocks, or in a variant. `millpond run FILE --model oxicuda` chooses it for one run.",
     ),
     form("cuda", "model cuda", MODELS, "The allocator that follows CUDA's documents; it is the default."),
     form(

@@ -293,6 +293,13 @@ does.",
         "scenarios/basics/statistics.scn",
     ),
     failure(
+        "freed_before_importer",
+        "An exporter frees memory, and nothing orders that after the free of an importer.
+The importer is to free first: its free completes, and an event, a signal or the end of the process says so to the exporter.
+It is judged by order, whatever the timing was. No line expects it yet.",
+        "scenarios/guide/free_on_both_sides.scn",
+    ),
+    failure(
         "deadlock",
         "Nothing can advance any more: each waits for the next, the last for the first.
 A kernel that runs `until` a signal and a host that waits for that kernel before it gives the signal are enough.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A pool.
 #[derive(Debug)]
 pub(super) struct Pool {
+    /// The device, as the first process sees it. `None`: it is on the host.
     pub(super) device: Option<DeviceId>,
     pub(super) model: StreamOrderModel,
     pub(super) release_threshold: Bytes,
@@ -16,9 +17,9 @@ pub(super) struct Pool {
     pub(super) max_size: usize,
     /// The places of its blocks, by their addresses.
     pub(super) slots: BTreeMap<u64, u32>,
-    /// The blocks whose free waits for its stream, in the order of the frees.
-    pub(super) pending: IndexVec<StreamId, Vec<u32>>,
-    /// The same of all streams, the smallest first.
+    /// The streams with operations since they were synchronised: the blocks that are freed among these, in the order of the frees.
+    pub(super) pending: BTreeMap<StreamId, Vec<u32>>,
+    /// The blocks of all streams, the smallest first.
     pub(super) by_size: BTreeSet<(u64, u32)>,
     pub(super) pending_bytes: u64,
     /// The live bytes as asked for.
@@ -82,22 +83,21 @@ impl Held {
 impl Pool {
     pub(super) fn new(setup: &Setup, id: PoolId) -> Self {
         let pool = setup.pools[id];
-        let streams = 0..setup.streams.len();
         let release_threshold = pool.attributes.release_threshold;
         let max_pool_size = pool.max_size.map_or(0, to_size);
         let limits = ModelLimits { max_pool_size, release_threshold: to_size(release_threshold) };
         Self {
-            device: pool.location.device(),
+            device: pool.location.device().map(|device| setup.physical(device)),
             model: StreamOrderModel::new(limits),
             release_threshold,
             max_size: max_pool_size,
             slots: BTreeMap::new(),
-            pending: streams.clone().map(|_| Vec::new()).collect(),
+            pending: BTreeMap::new(),
             by_size: BTreeSet::new(),
             pending_bytes: 0,
             requested: 0,
             recorded: (0..setup.events).map(|_| None).collect(),
-            waited: streams.map(|_| 0).collect(),
+            waited: setup.streams.iter().map(|_| 0).collect(),
             maps: 0,
             unmaps: 0,
         }
@@ -113,7 +113,7 @@ impl Pool {
     /// The frees in a stream count from now on.
     pub(super) fn synchronise(&mut self, stream: StreamId, name: StreamOrderId, blocks: &mut [Held]) {
         self.model.synchronize(name);
-        for slot in self.pending[stream].drain(..) {
+        for slot in self.pending.remove(&stream).unwrap_or_default() {
             let held = &mut blocks[slot as usize];
             held.is_free = true;
             let capacity = held.capacity();
@@ -122,14 +122,17 @@ impl Pool {
         }
     }
 
+    /// Where sums have stopped at the largest number, each kind has what those before it leave of the reserved bytes.
     pub(super) fn ledger(&self) -> Ledger {
-        let [reserved, used] = [self.model.reserved() as u64, self.model.used() as u64];
-        let pending = self.pending_bytes.min(reserved.saturating_sub(used));
+        let reserved = self.model.reserved() as u64;
+        let used = (self.model.used() as u64).min(reserved);
+        let live = self.requested.min(used);
+        let pending = self.pending_bytes.min(reserved - used);
         Ledger {
-            live: Bytes(self.requested),
-            padding: Bytes(used.saturating_sub(self.requested)),
+            live: Bytes(live),
+            padding: Bytes(used - live),
             pending: Bytes(pending),
-            cached: Bytes(reserved.saturating_sub(used) - pending),
+            cached: Bytes(reserved - used - pending),
             unused: Bytes::ZERO,
         }
     }

@@ -1,8 +1,8 @@
 //! The model of `oxicuda-driver` 0.5.5 (`oxicuda_driver::stream_ordered_model`), answer for answer, without its scans.
 //!
 //! One pool, blocks that are used whole, and streams that get somewhere only when the host synchronises them. Each answer and
-//! each figure is that of the crate, also where CUDA does otherwise; what a call costs grows with the logarithm of the free
-//! blocks, and not with the frees that are pending.
+//! each figure is that of the crate, also where CUDA does otherwise; what a call costs, taken over many of them, grows with the
+//! logarithm of the free blocks, and not with the frees that are pending.
 //!
 //! Where its rules depart from CUDA's documents:
 //! - A free is pending until its own stream is synchronised. Before, not even that stream uses the memory again, and no event

@@ -125,16 +125,7 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
             uses: uses.iter().map(|used| use_line(book, used)).collect(),
             until: awaited_signal(program, takes),
         },
-        Call::Copy { stream, blocking, to, from, .. } => CallLine::Copy {
-            stream: book.stream(*stream),
-            blocking: *blocking,
-            to: use_line(book, to),
-            from: use_line(book, from),
-        },
-        Call::Memset { stream, blocking, at, .. } => {
-            CallLine::Memset { stream: book.stream(*stream), blocking: *blocking, at: use_line(book, at) }
-        }
-        Call::Touch(at) => CallLine::Touch { at: use_line(book, at) },
+        Call::Copy { .. } | Call::Memset { .. } | Call::Touch(_) => memory_line(book, call),
         Call::Record { stream, event } => {
             CallLine::Record { stream: book.stream(*stream), name: &names.events[*event] }
         }
@@ -145,7 +136,8 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Query(target) => CallLine::Query { target: target_name(book, target) },
         Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
         Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
-        Call::Set { .. }
+        Call::PlainFree { .. }
+        | Call::Set { .. }
         | Call::Trim { .. }
         | Call::Reserve { .. }
         | Call::SetPool { .. }
@@ -158,7 +150,6 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Read(reading) | Call::Peek(reading) => {
             CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
         }
-        Call::PlainFree { alloc } => CallLine::PlainFree { block: book.block(*alloc), serial: alloc.serial },
         Call::HostFunction { stream, takes, gives, uses } => CallLine::HostFunction {
             stream: book.stream(*stream),
             uses: uses.iter().map(|used| use_line(book, used)).collect(),
@@ -179,6 +170,23 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
     }
 }
 
+/// A call that reads or writes memory.
+fn memory_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
+    match call {
+        Call::Copy { stream, blocking, to, from, .. } => CallLine::Copy {
+            stream: book.stream(*stream),
+            blocking: *blocking,
+            to: use_line(book, to),
+            from: use_line(book, from),
+        },
+        Call::Memset { stream, blocking, at, .. } => {
+            CallLine::Memset { stream: book.stream(*stream), blocking: *blocking, at: use_line(book, at) }
+        }
+        Call::Touch(at) => CallLine::Touch { at: use_line(book, at) },
+        _ => unreachable!("only such calls come here"),
+    }
+}
+
 /// A call about what exists and what devices give, how it is set and what it keeps.
 fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
     let program: &'a Program = book.program;
@@ -187,6 +195,7 @@ fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Malloc { device, size, managed } => {
             CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
         }
+        Call::PlainFree { alloc } => CallLine::PlainFree { block: book.block(*alloc), serial: alloc.serial },
         Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
         Call::Reserve { device, size } => CallLine::Reserve { device: &names.devices[*device], size: size.0 },
         Call::Set { pool, attribute, value } => CallLine::Set {

@@ -1,7 +1,7 @@
 //! The last object: what became of what the scenario expects.
 
 use crate::base::{Nanos, StmtId};
-use crate::oracle::{Mismatch, Verdict};
+use crate::oracle::{EarlyFree, Mismatch, Verdict};
 use crate::report::names::Book;
 use crate::report::text::Compared;
 use crate::scenario::{Outcome, Program};
@@ -23,6 +23,7 @@ pub(super) struct Ending<'a> {
     missed: Vec<FailedLine<'a>>,
     not_reached: Vec<u32>,
     skipped: Vec<SkippedLine<'a>>,
+    findings: Vec<FindingLine<'a>>,
     deadlock: bool,
     stopped: Option<&'a str>,
 }
@@ -64,6 +65,16 @@ struct FailedLine<'a> {
     /// The first and the last line that handle it.
     #[serde(skip_serializing_if = "Option::is_none")]
     handled_by: Option<(u32, u32)>,
+}
+
+#[derive(Serialize)]
+struct FindingLine<'a> {
+    code: &'static str,
+    line: u32,
+    text: &'a str,
+    times: u64,
+    import: u32,
+    freed: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -134,8 +145,21 @@ pub(super) fn ending<'a>(
         missed: missed.collect(),
         not_reached: verdict.not_reached.iter().map(|demand| book.line(demand.stmt)).collect(),
         skipped: skipped.collect(),
+        findings: verdict.early_frees.iter().map(|found| finding_line(book, found)).collect(),
         deadlock: verdict.deadlock.is_some(),
         stopped: verdict.broken.as_ref().map(|broken| broken.reason.as_str()),
+    }
+}
+
+fn finding_line<'a>(book: &Book<'a>, found: &EarlyFree) -> FindingLine<'a> {
+    let program: &'a Program = book.program;
+    FindingLine {
+        code: "freed_before_importer",
+        line: book.line(found.stmt),
+        text: &program.statements[found.stmt].text,
+        times: found.times,
+        import: book.line(found.import),
+        freed: found.freed.map(|freed| book.line(freed)),
     }
 }
 

@@ -87,6 +87,7 @@ impl Failures {
             lines.extend(wrap(&format!("skipped: {noun} {}", skipped.join(", ")), 2, width));
             lines.extend(rest(verdict.skipped.len(), 12, "skipped lines"));
         }
+        lines.extend(early_frees(book, verdict));
         lines.extend(self.deadlock(book, verdict));
         if let Some(broken) = &verdict.broken {
             lines.push(String::new());
@@ -212,6 +213,24 @@ impl Failures {
     }
 }
 
+/// Exporters that free memory which an importer may still use.
+fn early_frees(book: &Book<'_>, verdict: &Verdict) -> Vec<String> {
+    let text = |stmt: StmtId| format!("line {}: {}", book.line(stmt), book.program.statements[stmt].text);
+    let mut lines = Vec::new();
+    for found in verdict.early_frees.iter().take(ACCOUNTS_MAX) {
+        let times = times(found.times);
+        lines.push(String::new());
+        lines.push(format!("error[freed_before_importer]{times}: {}", text(found.stmt)));
+        lines.push(format!("  imported   {}", text(found.import)));
+        lines.push(match found.freed {
+            Some(freed) => format!("  its free   {}, which nothing orders before", text(freed)),
+            None => "  its free   not called by then".to_owned(),
+        });
+    }
+    lines.extend(rest(verdict.early_frees.len(), ACCOUNTS_MAX, "such frees"));
+    lines
+}
+
 /// Who a host thread is, in words.
 fn thread(book: &Book<'_>, host: HostId) -> String {
     match book.program.setup.hosts {
@@ -318,6 +337,10 @@ pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) 
     found.extend(
         failing.map(|row| Failing { line: Some(row.line), text: format!("{}   {}", row.text, row.outcome) }),
     );
+    found.extend(verdict.early_frees.iter().map(|early| {
+        let text = &book.program.statements[early.stmt].text;
+        Failing { line: Some(book.line(early.stmt)), text: format!("{text}   before the importer frees") }
+    }));
     if verdict.deadlock.is_some() {
         found.push(Failing { line: None, text: "a deadlock: nothing can advance any more".to_owned() });
     }

@@ -185,18 +185,7 @@ fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
     let variant = book.program.variant.as_ref().map(|variant| format!(", variant {variant}"));
     let variant = variant.unwrap_or_default();
     let facts = format!("{}, {}, seed {}{variant}", origin.model, origin.profile, origin.seed);
-    let path = &origin.path;
-    let title = &book.program.title;
-    let whole = if title.is_empty() { path.clone() } else { format!("{title}   {path}") };
-    if columns_of(&whole) + 3 + columns_of(&facts) <= width {
-        return format!("{whole}   {facts}");
-    }
-    let second = format!("  {path}   {facts}");
-    if title.is_empty() {
-        format!("{path}\n  {facts}")
-    } else {
-        format!("{}\n{second}", shorten(title, width))
-    }
+    table::heading(&book.program.title, &origin.path, &facts, width)
 }
 
 /// The line that says whether the scenario holds: `holds: 2 expectations, ordering not checked   (..)`.
@@ -242,6 +231,10 @@ fn what_fails(verdict: &Verdict, compared: &Compared) -> Vec<String> {
     match verdict.unexpected_errors() {
         0 => {}
         count => parts.push(counted(count, "unexpected error")),
+    }
+    match verdict.early_frees.len() {
+        0 => {}
+        count => parts.push(counted(count, "finding")),
     }
     parts.extend(verdict.deadlock.is_some().then(|| "a deadlock".to_owned()));
     parts.extend(verdict.broken.is_some().then(|| "stopped early".to_owned()));

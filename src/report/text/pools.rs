@@ -141,11 +141,7 @@ impl Pool {
         let name = &book.program.names.pools[id];
         let is_said = name.ends_with(&format!("{on}.default_pool"));
         let on = if is_said { String::new() } else { format!(" on {on}") };
-        let handle = match setup.handle {
-            HandleType::None => String::new(),
-            handle => format!(", handle {}", handle.name()),
-        };
-        let title = format!("Pool {name}{on}   {}{handle}", words(&attributes));
+        let title = format!("Pool {name}{on}   {}", words(&attributes));
         let (lines, peak_at) = self.lines_with_peak();
         let mut figures = Figures::used_by(lines.iter().map(|line| &line.state));
         let mut table = self.table(book, name, &lines, &figures);
@@ -157,6 +153,9 @@ impl Pool {
             table = self.table(book, name, &lines, &figures);
         }
         let mut section = Section::of_table(title, &table, width, "calls");
+        if setup.handle != HandleType::None {
+            section.top.insert(1, format!("  can be shared by {}", setup.handle.name()));
+        }
         let high = self.last.and_then(|_| section.rows.pop());
         if let Some(row) = peak_at.and_then(|at| section.rows.get_mut(at)) {
             row.pinned = true;

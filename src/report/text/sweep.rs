@@ -1,6 +1,6 @@
 //! A table for people: a row for each combination of values. It is as long as there are rows; nothing is folded.
 
-use super::table::{Align, Table, columns_of};
+use super::table::{Align, Table, columns_of, heading};
 use crate::base::{Bytes, Nanos};
 use crate::report::sweep::{Sweep, SweepRow};
 use crate::trace::Policy;
@@ -9,16 +9,15 @@ impl Sweep {
     /// The table as text. Where it is wider than the page, what served the allocations stands in a table of its own.
     pub fn text(&self, width: usize) -> String {
         let origin = &self.origin;
-        let title = if self.title.is_empty() { String::new() } else { format!("{}   ", self.title) };
-        let head =
-            format!("{title}{}   {}, {}, seed {}\n", origin.path, origin.model, origin.profile, origin.seed);
+        let facts = format!("{}, {}, seed {}", origin.model, origin.profile, origin.seed);
+        let head = heading(&self.title, &origin.path, &facts, width);
         let whole = lines(&self.table(true));
         let body = if whole.lines().all(|line| columns_of(line) <= width) {
             whole
         } else {
             format!("{}\n{}", lines(&self.table(false)), lines(&self.served()))
         };
-        format!("{head}\n{body}\n{}", self.words())
+        format!("{head}\n\n{body}\n{}", self.words())
     }
 
     fn table(&self, with_served: bool) -> Table {

@@ -82,6 +82,21 @@ pub(super) fn shorten(text: &str, width: usize) -> String {
     format!("{}..", kept.trim_end())
 }
 
+/// The first lines of a report: title, path and facts in one line, or as few as there is room in. A path stays whole.
+pub(super) fn heading(title: &str, path: &str, facts: &str, width: usize) -> String {
+    let fits = |line: &String| columns_of(line) <= width;
+    let whole = if title.is_empty() { path.to_owned() } else { format!("{title}   {path}") };
+    let below = format!("  {path}   {facts}");
+    if let Some(line) = Some(format!("{whole}   {facts}")).filter(fits) {
+        return line;
+    }
+    if title.is_empty() {
+        return format!("{path}\n  {facts}");
+    }
+    let below = Some(below).filter(fits).unwrap_or_else(|| format!("  {path}\n  {facts}"));
+    format!("{}\n{below}", shorten(title, width))
+}
+
 /// The text broken into lines between words; the ones after the first are indented. Blanks at its start stay.
 pub(super) fn wrap(text: &str, indent: usize, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();

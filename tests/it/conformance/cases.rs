@@ -5,7 +5,6 @@ use super::Case;
 use super::Status::{self, AmdOnly, Api, NotYet, Scenario, ScenarioBut};
 
 const FINDINGS: Status = NotYet("findings about mistakes of the program");
-const PROCESSES: Status = NotYet("several processes");
 
 /// Cases of public tests, samples and reports, about streams and pools.
 pub(super) const OF_POOLS: &[Case] = &[
@@ -221,31 +220,31 @@ pub(super) const OF_SHARING: &[Case] = &[
         "C40",
         "an importer has no access of peers until it grants it",
         "cuda-python, memory_ipc/test_peer_access",
-        PROCESSES,
+        Scenario,
     ),
     Case(
         "C41",
         "imported memory: reachable from its device; from a peer between grant and revocation only",
         "cuda-python, memory_ipc/test_peer_access",
-        ScenarioBut("that the memory is imported waits for several processes"),
+        Scenario,
     ),
     Case(
         "C42",
         "a pointer of another pool cannot be imported; an imported pool serves no allocation",
         "cuda-python, test_errors",
-        PROCESSES,
+        Scenario,
     ),
     Case(
         "C43",
         "a pool without a kind of handle cannot be exported",
         "hip-tests, catch/unit/memory; CCCL, memory_pools.cu",
-        PROCESSES,
+        ScenarioBut("null arguments: the language has names"),
     ),
     Case(
         "C44",
         "a parent exports, children import, write and free, the parent frees last",
         "CUDA samples, streamOrderedAllocationIPC",
-        PROCESSES,
+        Scenario,
     ),
     Case(
         "C45",

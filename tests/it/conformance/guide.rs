@@ -1,7 +1,7 @@
 //! The samples of the CUDA Programming Guide's chapter on the stream-ordered allocator.
 
 use super::Case;
-use super::Status::{NotYet, Scenario, ScenarioBut};
+use super::Status::{Scenario, ScenarioBut};
 
 /// All of them, in the order of the chapter.
 pub(super) const SAMPLES: &[Case] = &[
@@ -20,11 +20,11 @@ pub(super) const SAMPLES: &[Case] = &[
         ScenarioBut("its faulty twin waits for findings"),
     ),
     Case("G5", "an explicit pool like the default one", "4.3.3.2", Scenario),
-    Case("G6", "a pool on a NUMA node of the host, to be shared", "4.3.3.2", NotYet("pools on the host")),
+    Case("G6", "a pool on a NUMA node of the host, to be shared", "4.3.3.2", Scenario),
     Case("G7", "access of a peer to a pool", "4.3.3.3", Scenario),
-    Case("G8", "a pool exported and imported", "4.3.3.4.1, 4.3.3.4.2", NotYet("several processes")),
-    Case("G9", "a pointer exported and imported", "4.3.3.4.3", NotYet("several processes")),
-    Case("G10", "freed on both sides", "4.3.3.4.3", NotYet("several processes")),
+    Case("G8", "a pool exported and imported", "4.3.3.4.1, 4.3.3.4.2", Scenario),
+    Case("G9", "a pointer exported and imported", "4.3.3.4.3", Scenario),
+    Case("G10", "freed on both sides", "4.3.3.4.3", Scenario),
     Case("G11", "what a device and a driver support", "querying for support", Scenario),
     Case("G12", "a release threshold, set twice", "4.3.4.2", Scenario),
     Case("G13", "a phase that needs much memory, then a trim", "4.3.4.2", Scenario),

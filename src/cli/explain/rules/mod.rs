@@ -36,7 +36,6 @@ pub enum Standing {
 
 /// What rules wait for.
 const FINDINGS: &str = "findings about mistakes of the program";
-const PROCESSES: &str = "several processes";
 
 /// What is missing where only `ready` tells of an order.
 const READY: &str = "whether memory is ready is told; a use or a free out of order is no finding yet";

@@ -1,6 +1,6 @@
 //! The rules about what a program does: streams and events, when memory may be used and freed, pools, access, processes.
 
-use super::{FINDINGS, PROCESSES, READY, Rule, not_yet, outside, partly, rule, shown};
+use super::{FINDINGS, READY, Rule, not_yet, outside, partly, rule, shown};
 
 /// Rules 1 to 12.
 pub(super) const STREAMS: &[Rule] = &[
@@ -183,7 +183,7 @@ local pool is set.",
         "The default pool of a device holds its memory, is always accessible from it, cannot be shared between processes and
 cannot be destroyed.",
         "CUDA Programming Guide 4.3.3.1; CUDA driver API, cuMemPoolDestroy",
-        partly("scenarios/basics/destroyed_pool.scn", "sharing between processes is not there yet"),
+        shown("scenarios/ipc/without_a_handle.scn"),
     ),
     rule(
         28,
@@ -223,7 +223,7 @@ decompression, locality domain.",
         "A pool lies on a device, on the host or on one NUMA node of the host; a pool on the host has no handles and the CPU
 as its first accessor.",
         "CUDA driver API, cuMemPoolCreate",
-        not_yet("pools on the host"),
+        shown("scenarios/access/host_pool.scn"),
     ),
     rule(
         34,
@@ -271,45 +271,45 @@ and a device that is no peer cannot have it.",
         70,
         "A pool can be exported only as the kind of handle that it was made with.",
         "CUDA Programming Guide 4.3.3.4.1; hip-tests, catch/unit/memory; CCCL, memory_pools.cu",
-        not_yet(PROCESSES),
+        shown("scenarios/ipc/without_a_handle.scn"),
     ),
     rule(
         71,
         "An imported pool can be reached from its own device only, until the importer grants more; grants of the exporter are
 not inherited.",
         "CUDA Programming Guide 4.3.3.4.2; cuda-python, memory_ipc/test_peer_access",
-        not_yet(PROCESSES),
+        shown("scenarios/ipc/access_is_not_inherited.scn"),
     ),
     rule(
         72,
         "An imported pool serves no allocations, cannot be made current and cannot be exported again; its figures count what
 was imported.",
         "CUDA Programming Guide 4.3.3.4.5; CUDA driver API, cuMemPoolImportFromShareableHandle",
-        not_yet(PROCESSES),
+        shown("scenarios/ipc/what_an_imported_pool_refuses.scn"),
     ),
     rule(
         73,
         "Pools that are shared between processes give no memory back: a trim and the threshold have no effect on them.",
         "CUDA Programming Guide 4.3.3.4.4, 4.3.3.4.5",
-        not_yet(PROCESSES),
+        shown("scenarios/ipc/gives_nothing_back.scn"),
     ),
     rule(
         74,
         "Importing a pointer does not wait for the allocation; the importer has to order its use after it.",
         "CUDA Programming Guide 4.3.3.4.3",
-        not_yet(PROCESSES),
+        shown("scenarios/ipc/import_waits_for_the_export.scn"),
     ),
     rule(
         75,
         "The importer has to free before the exporter: its free is complete, or the free of the exporter is ordered after it.",
         "CUDA driver API, cuMemPoolImportPointer",
-        not_yet(PROCESSES),
+        not_yet("a line that expects the finding freed_before_importer, which there is"),
     ),
     rule(
         76,
         "After its free the importer has no access any more; the exporter may go on using the memory.",
         "CUDA Programming Guide 4.3.3.4.3",
-        not_yet(PROCESSES),
+        partly("scenarios/ipc/free_touches_the_import.scn", "a use after the free of an import is no finding yet"),
     ),
     rule(
         77,
@@ -322,6 +322,6 @@ was imported.",
         "An event shared between processes keeps no times; each process can record, wait for, query and synchronise it until
 its owner destroys it.",
         "CUDA driver API, cuIpcGetEventHandle",
-        not_yet(PROCESSES),
+        partly("scenarios/ipc/pool_and_pointer.scn", "events have no times"),
     ),
 ];
