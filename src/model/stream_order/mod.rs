@@ -96,7 +96,7 @@ struct Block {
 /// A pool whose allocations and frees are ordered by streams.
 ///
 /// The rules are those of oxicuda-driver 0.5.5. The same calls give the same answers, the same [`state`](Self::state) and the
-/// same `Debug` text. `clone_from` does not touch the heap once the target has been as large as the source.
+/// same `Debug` text. `clone_from` keeps the memory of a target that is as large as the source.
 ///
 /// ```
 /// use millpond::model::stream_order::{ModelLimits, StreamOrderId, StreamOrderModel};
