@@ -43,14 +43,14 @@ reuse_on_clone!(Classes { roots, nodes });
 impl Classes {
     /// The lowest index with this capacity.
     pub(super) fn lowest(&self, capacity: usize) -> Option<usize> {
-        self.roots.get(capacity as u64)
+        self.roots.get(&(capacity as u64)).copied()
     }
 
     /// The list has one more block, of this capacity.
     pub(super) fn push(&mut self, capacity: usize) {
         let index = self.nodes.len();
         self.nodes.push(Node::alone(index));
-        let root = *self.roots.get_or_insert(capacity as u64, index);
+        let root = *self.roots.entry(capacity as u64).or_insert(index);
         if root != index {
             let newest = std::mem::replace(&mut self.nodes[root].newest, index);
             self.link(newest, index);
@@ -63,7 +63,7 @@ impl Classes {
         match self.lowest(capacity) {
             Some(root) if root != last => self.unlink(last, root),
             _ => {
-                self.roots.remove(capacity as u64);
+                self.roots.remove(&(capacity as u64));
             }
         }
         self.nodes.pop();
@@ -77,7 +77,7 @@ impl Classes {
         let Node { child, newest, .. } = self.nodes[index];
         match self.merge(child) {
             NONE => {
-                self.roots.remove(capacity as u64);
+                self.roots.remove(&(capacity as u64));
             }
             root => {
                 self.nodes[root].newest = if newest == index { root } else { newest };
@@ -85,7 +85,7 @@ impl Classes {
             }
         }
         self.nodes[index] = Node::alone(index);
-        let root = self.roots.get_or_insert(by as u64, index);
+        let root = self.roots.entry(by as u64).or_insert(index);
         let lower = index.min(*root);
         let root = std::mem::replace(root, lower);
         if root != index {

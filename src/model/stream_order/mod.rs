@@ -96,7 +96,7 @@ struct Block {
 /// A pool whose allocations and frees are ordered by streams.
 ///
 /// The rules are those of oxicuda-driver 0.5.5. The same calls give the same answers, the same [`state`](Self::state) and the
-/// same `Debug` text. `clone_from` does not touch the heap once the target has been as large as the source.
+/// same `Debug` text. `clone_from` keeps the memory of a target that is as large as the source.
 ///
 /// ```
 /// use millpond::model::stream_order::{ModelLimits, StreamOrderId, StreamOrderModel};
@@ -210,7 +210,7 @@ impl StreamOrderModel {
     /// # Errors
     /// [`CudaError::InvalidValue`] when the address is not live: freed before, or never handed out. Nothing changes.
     pub fn free(&mut self, ptr: u64, stream: StreamOrderId) -> CudaResult<()> {
-        let capacity = self.live.remove(ptr).ok_or(CudaError::InvalidValue)?;
+        let capacity = self.live.remove(&ptr).ok_or(CudaError::InvalidValue)?;
         self.used = self.used.saturating_sub(capacity);
         self.active = self.active.saturating_sub(1);
         self.streams.free(stream, Block { ptr, capacity });
@@ -220,7 +220,7 @@ impl StreamOrderModel {
 
     /// Whether a block at this address is live.
     pub fn is_live(&self, ptr: u64) -> bool {
-        self.live.get(ptr).is_some()
+        self.live.contains_key(&ptr)
     }
 
     /// Completes everything that was submitted to `stream`. The blocks of its frees become free in the order of the frees; then
@@ -323,7 +323,8 @@ impl StreamOrderModel {
             let frees = self.streams.pending_of(stream);
             frees.map(|free| PendingState { stream: stream.id, seq: free.seq, block: state_of(free.block) })
         });
-        let mut live: Vec<_> = self.live.iter().map(|(ptr, capacity)| BlockState { ptr, capacity }).collect();
+        let mut live: Vec<_> =
+            self.live.iter().map(|(ptr, capacity)| BlockState { ptr: *ptr, capacity: *capacity }).collect();
         live.sort_unstable_by_key(|block| block.ptr);
         let clock = |stream: &&streams::Stream| StreamState {
             stream: stream.id,

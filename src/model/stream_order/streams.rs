@@ -85,7 +85,7 @@ impl Streams {
 
     /// Whether the operation with this sequence number is complete.
     pub(super) fn has_reached(&self, id: StreamOrderId, seq: u64) -> bool {
-        self.places.get(id.0).is_some_and(|place| self.streams[place].reached > seq)
+        self.places.get(&id.0).is_some_and(|place| self.streams[*place].reached > seq)
     }
 
     /// The sequence number that the next operation of a stream will have.
@@ -142,7 +142,7 @@ impl Streams {
     /// The stream of an id; its first use makes it.
     fn stream(&mut self, id: StreamOrderId) -> &mut Stream {
         let new = self.streams.len();
-        let place = *self.places.get_or_insert(id.0, new);
+        let place = *self.places.entry(id.0).or_insert(new);
         if place == new {
             self.streams.push(Stream { id, submitted: 0, reached: 0, first: NONE, last: NONE });
         }

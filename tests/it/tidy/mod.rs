@@ -67,7 +67,11 @@ struct Exemption {
     reason: &'static str,
 }
 
-const EXEMPTIONS: &[Exemption] = &[];
+const EXEMPTIONS: &[Exemption] = &[Exemption {
+    rule: "no hash order, no clock",
+    path: "src/model/stream_order/table.rs",
+    reason: "the hash has no seed, and whoever looks at all entries sorts them",
+}];
 
 fn rules() -> impl Iterator<Item = &'static Rule> {
     [imports::RULES, words::RULES, shape::RULES, scenarios::RULES, texts::RULES].into_iter().flatten()
