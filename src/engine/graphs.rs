@@ -10,7 +10,7 @@ use super::machine::Caller;
 use super::threads::Promise;
 use super::{Chooser, Machine, Progress};
 use crate::base::{
-    DeviceId, EventId, ExecId, GraphId, HostId, IndexVec, Nanos, StmtId, StreamId, reuse_on_clone,
+    DeviceId, EventId, ExecId, GraphId, HostId, IndexVec, Nanos, ProcessId, StmtId, StreamId, reuse_on_clone,
 };
 use crate::model::graphs::{GraphKey, Launch, Node as Place};
 use crate::model::{Allocator, Known};
@@ -37,6 +37,8 @@ pub(super) struct Graphs {
     unfreed: Vec<AllocId>,
     /// What was told of the graph pool of each device.
     told: IndexVec<DeviceId, GraphPoolState>,
+    /// The process of each host thread; those beyond are of the first one.
+    processes: IndexVec<HostId, ProcessId>,
 }
 
 #[derive(Debug, Default)]
@@ -98,7 +100,7 @@ reuse_on_clone!(Lane { own, last, nodes, waits, clock });
 reuse_on_clone!(Record { nodes, clock });
 reuse_on_clone!(Node { stmt, lane, call, alloc, waits });
 reuse_on_clone!(Graph { key, is_named, instances, has_memory, lanes, nodes, records });
-reuse_on_clone!(Graphs { setups, graphs, vacant, names, execs, launching, unfreed, told });
+reuse_on_clone!(Graphs { setups, graphs, vacant, names, execs, launching, unfreed, told, processes });
 
 impl Graphs {
     pub(super) fn new(setup: &Setup) -> Self {
@@ -111,6 +113,7 @@ impl Graphs {
             launching: Vec::new(),
             unfreed: Vec::new(),
             told: setup.devices.iter().map(|_| GraphPoolState::default()).collect(),
+            processes: setup.processes.clone(),
         }
     }
 
@@ -392,15 +395,18 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         self.emit_graph_pools(caller);
     }
 
-    /// The graph pools that hold something, or have changed.
+    /// The graph pools of the process that hold something, and all that have changed.
     pub(super) fn emit_graph_pools(&mut self, caller: Caller) {
         if !self.graphs.are_used() || !self.sink.wants(Detail::States) {
             return;
         }
+        let process =
+            self.graphs.processes.get(caller.host).copied().unwrap_or_else(|| ProcessId::from_raw(0));
         for device in self.graphs.told.indices() {
+            let is_own = self.devices[device].process == process;
             let state = self.model.graph_pool(device);
             let before = std::mem::replace(&mut self.graphs.told[device], state);
-            if state != GraphPoolState::default() || before != state {
+            if before != state || is_own && state != GraphPoolState::default() {
                 self.emit(caller, None, Kind::GraphPool { device, state: &state });
             }
         }

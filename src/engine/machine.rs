@@ -43,7 +43,7 @@ pub struct Machine<A, P, C, S> {
     pub(super) resources: Resources,
     pub(super) grants: Grants,
     pub(super) devices: IndexVec<DeviceId, DeviceSetup>,
-    pub(super) without_pools: Vec<DeviceId>,
+    pub(super) lacking: Vec<DeviceId>,
     pub(super) ahead: Ahead,
     pub(super) shares: Shares,
     scratch: Scratch,
@@ -63,7 +63,7 @@ struct Scratch {
 reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, plain_free_syncs,
-    threads, collectives, graphs, resources, grants, devices, without_pools, ahead, shares, scratch,
+    threads, collectives, graphs, resources, grants, devices, lacking, ahead, shares, scratch,
 });
 
 /// Whose call it is, and of which statement.
@@ -94,10 +94,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             grants: Grants::new(setup),
             ahead: Ahead::new(setup),
             devices: setup.devices.clone(),
-            without_pools: setup
+            lacking: setup
                 .devices
                 .iter_enumerated()
-                .filter(|(_, device)| !device.has_pools())
+                .filter(|(_, device)| !device.has_graph_memory())
                 .map(|(id, _)| id)
                 .collect(),
             shares: Shares::new(setup),

@@ -1,4 +1,4 @@
-//! The `oxicuda` model: programs on [`StreamOrderModel`], one for each pool.
+//! The `oxicuda` model: programs on `StreamOrderModel`, one for each pool.
 //!
 //! What that type cannot be told stays without effect: policies, the synchronisation of an event, the memory of the device.
 //! What it does not know fails as an invalid value: a plain free of a pool's memory, a stream-ordered free of memory outside of
@@ -24,7 +24,7 @@ const OF_A_POOL: u32 = 1 << 31;
 /// So many blocks that a pool has given back are remembered at least.
 const STALE_MIN: usize = 64;
 
-/// [`StreamOrderModel`] as an allocator of programs.
+/// [`StreamOrderModel`](super::stream_order::StreamOrderModel) as an allocator of programs.
 #[derive(Debug)]
 pub struct Oxicuda {
     /// For memory outside of pools only.

@@ -14,6 +14,8 @@ pub(super) struct Devices {
     is_unlimited: bool,
     /// For each pool, the device whose memory it takes, if it takes any, and what it has reserved.
     pools: IndexVec<PoolId, (Option<DeviceId>, u64)>,
+    /// The same for each graph pool; the devices of all processes have one each.
+    graphs: IndexVec<DeviceId, (DeviceId, u64)>,
     /// What waits for its free to complete, and whether that has.
     leaving: BTreeMap<Ticket, (DeviceId, u64, bool)>,
 }
@@ -24,8 +26,6 @@ struct Book {
     outside: u64,
     /// The part of it that other programs hold.
     others: u64,
-    /// What the graph pool holds, which counts among the pools.
-    graphs: u64,
 }
 
 /// An imported pool has the memory of another one.
@@ -36,10 +36,11 @@ fn takes_from(setup: &Setup, pool: &PoolSetup) -> Option<DeviceId> {
 impl Devices {
     /// The books before the first call.
     pub(super) fn new(setup: &Setup) -> Self {
-        let book = |memory: Bytes| Book { memory: memory.0, outside: 0, others: 0, graphs: 0 };
+        let book = |memory: Bytes| Book { memory: memory.0, outside: 0, others: 0 };
         Self {
             books: setup.devices.iter().map(|device| book(device.memory)).collect(),
             pools: setup.pools.iter().map(|pool| (takes_from(setup, pool), 0)).collect(),
+            graphs: setup.devices.indices().map(|device| (setup.physical(device), 0)).collect(),
             leaving: BTreeMap::new(),
             is_unlimited: setup.model == Model::Oxicuda,
         }
@@ -52,7 +53,7 @@ impl Devices {
 
     /// The graph pool of a device holds so much.
     pub(super) fn graphs_reserve(&mut self, device: DeviceId, bytes: Bytes) {
-        self.books[device].graphs = bytes.0;
+        self.graphs[device].1 = bytes.0;
     }
 
     /// An allocation outside of pools takes so much of a device.
@@ -95,9 +96,11 @@ impl Devices {
 
     /// Compares what the allocator says about a device with the books.
     pub(super) fn state(&self, device: DeviceId, state: &DeviceState) -> Result<(), Violation> {
-        let Book { memory, outside, graphs, .. } = self.books[device];
+        let Book { memory, outside, .. } = self.books[device];
         let pools = self.pools.iter().filter(|(on, _)| *on == Some(device)).map(|(_, bytes)| *bytes);
-        let pools = pools.fold(graphs, u64::saturating_add);
+        // What graph pools hold counts among the pools.
+        let graphs = self.graphs.iter().filter(|(on, _)| *on == device).map(|(_, bytes)| *bytes);
+        let pools = pools.chain(graphs).fold(0, u64::saturating_add);
         let leaving = self.leaving.values().filter(|(on, ..)| *on == device);
         let leaving: u64 = leaving.map(|(_, bytes, _)| bytes).sum();
         self.compare(device, "memory", state.memory, memory)?;

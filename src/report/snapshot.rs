@@ -72,7 +72,7 @@ impl<'p> Snapshots<'p> {
         self.text.push_str("        ],\n");
         if !graphs.is_empty() {
             self.text.push_str("        graph_pools: [\n");
-            let devices = self.book.program.names.devices.iter();
+            let devices = self.book.program.names.owners.iter();
             for (device, state) in devices.zip(graphs) {
                 let (name, figures) = (ron(device), ron(&Figures::of_graphs(state)));
                 let text = format!("            GraphPool(device: {name}, figures: {figures}),\n");

@@ -44,7 +44,7 @@ impl<'p, W: Write> States<'p, W> {
 impl<W: Write> States<'_, W> {
     /// The row of a graph pool, which has no such places for its bytes.
     fn graph_pool(&mut self, event: &Event<'_>, device: DeviceId, state: &GraphPoolState) {
-        let name = format!("{}.graph_pool", self.book.program.names.devices[device]);
+        let name = format!("{}.graph_pool", self.book.program.names.owners[device]);
         let head = [event.at.0.to_string(), self.book.line(event.stmt).to_string(), name];
         let figures = [state.reserved, state.used].map(|size| size.0.to_string());
         let record =

@@ -147,7 +147,10 @@ impl Checker<'_> {
                 };
                 if let Some((pool, stream)) = pool.zip(stream.as_ref()) {
                     let from = pool.ok_or(self.setup.streams[stream.base].device);
-                    self.drivers.allocates(from, self.statements[stmt].span);
+                    // A pool only says for which device a graph allocates.
+                    if self.capture.is_none() {
+                        self.drivers.allocates(from, self.statements[stmt].span);
+                    }
                 }
                 Some(Action::Alloc { stream: stream?, pool: pool?, size: size?, buffer: buffer? })
             }

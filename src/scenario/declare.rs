@@ -99,6 +99,7 @@ impl Checker<'_> {
         self.stated.push((device, stated));
         self.process.devices.push(device);
         self.names.devices.push(name.to_owned());
+        self.names.owners.push(name.to_owned());
         self.default_pools.push(self.setup.pools.push(PoolSetup::on(device)));
         self.names.pools.push(format!("{name}.default_pool"));
         device

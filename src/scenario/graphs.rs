@@ -114,7 +114,8 @@ impl Checker<'_> {
                 }
                 let device = self.setup.streams[*stream].device;
                 let own = self.setup.streams.push(StreamSetup { device, kind: StreamKind::NonBlocking });
-                let called = format!("{}.{}", self.names.graphs[graph], self.names.streams[*stream]);
+                let stream_name = self.names.streams[*stream].rsplit('.').next().unwrap_or_default();
+                let called = format!("{}.{stream_name}", self.names.graphs[graph]);
                 self.names.streams.push(called);
                 self.setup.graphs[graph].lanes.push((*stream, own));
             }
@@ -168,7 +169,8 @@ impl Checker<'_> {
             self.error(codes::TOO_MANY_NAMES, message, name.span, "");
             return None;
         }
-        let called = |nth| count.map_or_else(|| name.text.clone(), |_| format!("{}[{nth}]", name.text));
+        let name = self.reported(&name.text);
+        let called = |nth| count.map_or_else(|| name.clone(), |_| format!("{name}[{nth}]"));
         Some((count, (0..count.unwrap_or(1)).map(called).collect()))
     }
 

@@ -111,6 +111,7 @@ impl Checker<'_> {
             let id = self.setup.devices.push(setup);
             let name = self.names.devices[*device].clone();
             self.names.pools.push(format!("{prefix}{name}.default_pool"));
+            self.names.owners.push(format!("{prefix}{name}"));
             self.names.devices.push(name);
             self.default_pools.push(self.setup.pools.push(PoolSetup { process, ..PoolSetup::on(id) }));
             id

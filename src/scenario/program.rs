@@ -59,6 +59,8 @@ pub struct HostBuffer {
 pub struct Names {
     /// Devices.
     pub devices: IndexVec<DeviceId, String>,
+    /// The same as the owners of what each process has for itself on them, such as the memory of graphs: `gpu0`, `q.gpu0`.
+    pub owners: IndexVec<DeviceId, String>,
     /// Pools: `scratch`, `gpu0.default_pool`.
     pub pools: IndexVec<PoolId, String>,
     /// Streams: `producer`, `worker[2]`, `legacy`.

@@ -113,6 +113,8 @@ pub struct DeviceSetup {
 impl DeviceSetup {
     /// The first driver with memory pools (CUDA Programming Guide 4.3.1).
     pub const POOLS_SINCE: u32 = 11_020;
+    /// The first driver with graphs that allocate (CUDA Programming Guide 4.2.5, "Support and versions").
+    pub const GRAPH_MEMORY_SINCE: u32 = 11_040;
     /// The first driver that says which handles pools can be shared by (CUDA Programming Guide 4.3.1).
     pub const HANDLES_SINCE: u32 = 11_030;
 
@@ -125,6 +127,11 @@ impl DeviceSetup {
     /// Whether it has memory pools (`cudaDevAttrMemoryPoolsSupported`).
     pub const fn has_pools(&self) -> bool {
         self.memory_pools && self.driver >= Self::POOLS_SINCE
+    }
+
+    /// Whether its graphs can allocate, for which it needs pools (CUDA Programming Guide 4.2.5, "Support and versions").
+    pub const fn has_graph_memory(&self) -> bool {
+        self.has_pools() && self.driver >= Self::GRAPH_MEMORY_SINCE
     }
 
     /// A figure that no run changes; a switch is 0 or 1.

@@ -9,12 +9,16 @@ use super::graph_pool::GraphPool;
 use super::{Cuda, Owner};
 use crate::base::{Bytes, DeviceId, IndexVec, mix, reuse_on_clone};
 use crate::model::graphs::{GraphKey, GraphMemory, Launch, Node};
-use crate::trace::{AllocId, Cut, Decision, Failure, GraphFigure, GraphPoolState, Range, Readiness, Ticket};
+use crate::trace::{
+    AllocId, Cut, Decision, Failure, GraphFigure, GraphPoolState, Range, Readiness, Setup, Ticket,
+};
 
 /// All graphs, and the physical memory that they share on each device.
 #[derive(Debug)]
 pub(super) struct Graphs {
     pools: IndexVec<DeviceId, GraphPool>,
+    /// For each of them, the device whose memory it takes: processes have graph pools of their own on it.
+    homes: IndexVec<DeviceId, DeviceId>,
     graphs: Vec<Graph>,
     /// Free places in `graphs`.
     vacant: Vec<u32>,
@@ -91,7 +95,7 @@ struct Plan {
 
 reuse_on_clone!(Graph { spaces, gaps, nodes, frees, last, is_mapped, has_ended });
 reuse_on_clone!(Space { device, start, size, filled, parts });
-reuse_on_clone!(Graphs { pools, graphs, vacant });
+reuse_on_clone!(Graphs { pools, homes, graphs, vacant });
 
 impl Part {
     /// What is left of it where these ranges of physical memory, in ascending order, are gone.
@@ -127,9 +131,11 @@ impl Space {
 }
 
 impl Graphs {
-    pub(super) fn new(devices: usize, granule: u64) -> Self {
-        let pools = (0..devices).map(|_| GraphPool::new(granule)).collect();
-        Self { pools, graphs: Vec::new(), vacant: Vec::new() }
+    pub(super) fn new(setup: &Setup) -> Self {
+        let devices = || setup.devices.indices();
+        let pools = devices().map(|_| GraphPool::new(setup.rules.granule.0)).collect();
+        let homes = devices().map(|device| setup.physical(device)).collect();
+        Self { pools, homes, graphs: Vec::new(), vacant: Vec::new() }
     }
 
     pub(super) fn digest(&self) -> u128 {
@@ -334,7 +340,7 @@ impl Cuda {
             let lacks: u64 = plan.missing.iter().map(|(.., size)| size).sum();
             let idle: u64 = self.idle(plan, launch).iter().map(|(_, size)| size).sum();
             plan.growth = lacks.saturating_sub(idle);
-            if plan.growth > self.free_memory(plan.device) {
+            if plan.growth > self.free_memory(self.graphs.homes[plan.device]) {
                 return Err(Failure::OutOfMemory);
             }
         }
@@ -357,7 +363,7 @@ impl Cuda {
             let pool = &mut self.graphs.pools[plan.device];
             if plan.growth > 0 {
                 pool.grow(plan.growth).ok_or(Failure::OutOfMemory)?;
-                self.devices[plan.device].reserved += plan.growth;
+                self.devices[self.graphs.homes[plan.device]].reserved += plan.growth;
             }
             let mut idle = self.idle(&plan, launch).into_iter();
             let (pool, graph) =
@@ -533,7 +539,7 @@ impl GraphMemory for Cuda {
         }
         pools[device].settle();
         let bytes = gone.iter().map(|(_, size)| size).sum();
-        self.devices[device].reserved -= bytes;
+        self.devices[self.graphs.homes[device]].reserved -= bytes;
         Ok(Bytes(bytes))
     }
 

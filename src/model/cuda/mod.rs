@@ -122,7 +122,7 @@ impl Cuda {
             processes: setup.devices.iter().map(|device| device.process).collect(),
             addresses: AddressSpace::new(setup.rules.growth.0),
             outside: Outside::default(),
-            graphs: Graphs::new(setup.devices.len(), setup.rules.granule.0),
+            graphs: Graphs::new(setup),
             live: Vec::new(),
             vacant: Vec::new(),
             serial: 0,

@@ -76,7 +76,7 @@ fn read_of(names: &Names, reading: Reading) -> Cow<'_, str> {
     match reading {
         Reading::Pool(pool, _) | Reading::Access(pool, _) => Cow::Borrowed(&names.pools[pool]),
         Reading::Device(device, _) | Reading::Peer(device, _) => Cow::Borrowed(&names.devices[device]),
-        Reading::Graphs(device, _) => Cow::Owned(format!("{}.graph_pool", names.devices[device])),
+        Reading::Graphs(device, _) => Cow::Owned(format!("{}.graph_pool", names.owners[device])),
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) struct GraphPoolLine<'a> {
 pub(super) fn pool_line<'a>(book: &Book<'a>, device: DeviceId, state: &GraphPoolState) -> GraphPoolLine<'a> {
     let program: &'a Program = book.program;
     GraphPoolLine {
-        device: &program.names.devices[device],
+        device: &program.names.owners[device],
         used: state.used.0,
         used_high: state.used_high.0,
         reserved: state.reserved.0,
@@ -71,9 +71,9 @@ pub(super) fn graph_line<'a>(book: &Book<'a>, call: &GraphCall) -> CallLine<'a> 
         GraphCall::Upload { stream, exec } => {
             CallLine::Upload { stream: book.stream(*stream), name: &names.execs[*exec] }
         }
-        GraphCall::Trim(device) => CallLine::TrimGraphs { device: &names.devices[*device] },
+        GraphCall::Trim(device) => CallLine::TrimGraphs { device: &names.owners[*device] },
         GraphCall::Set { device, figure, value } => {
-            CallLine::SetGraphs { device: &names.devices[*device], attribute: figure.name(), value: *value }
+            CallLine::SetGraphs { device: &names.owners[*device], attribute: figure.name(), value: *value }
         }
     }
 }

@@ -59,9 +59,9 @@ impl GraphPools {
 
 impl Pool {
     fn section(self, book: &Book<'_>, id: DeviceId, width: usize) -> Section {
-        let device = &book.program.names.devices[id];
+        let owner = &book.program.names.owners[id];
         let (used, reserved) = (self.peak.0.human(), self.peak.1.human());
-        let title = format!("Pool {device}.graph_pool   at most {used} used, {reserved} reserved");
+        let title = format!("Pool {owner}.graph_pool   at most {used} used, {reserved} reserved");
         let folded = self.lines.iter().any(|line| line.times > 1);
         let mut columns = vec![("line", Align::Right), ("host call", Align::Flexible)];
         columns.extend(folded.then_some(("times", Align::Right)));

@@ -95,7 +95,7 @@ impl Failures {
             lines.push(format!("error: the run stopped at line {}: {text}", book.line(broken.stmt)));
             lines.push(format!("  {}", broken.reason));
         }
-        lines
+        lines.iter().flat_map(|line| wrap(line, if line.starts_with(' ') { 13 } else { 2 }, width)).collect()
     }
 
     /// What a device may not touch, and the line that would let it.

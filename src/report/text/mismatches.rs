@@ -230,7 +230,7 @@ fn since_line(book: &Book<'_>, since: Since, several: bool, width: usize) -> Str
             let of = match read {
                 Read::Pool(pool, _) | Read::Access(pool, _) => &names.pools[pool],
                 Read::Device(device, _) | Read::Peer(device, _) => &names.devices[device],
-                Read::Graphs(device, _) => &format!("{}.graph_pool", names.devices[device]),
+                Read::Graphs(device, _) => &format!("{}.graph_pool", names.owners[device]),
             };
             format!("  ({of}.{})", read.name())
         }

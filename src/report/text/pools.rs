@@ -156,6 +156,8 @@ impl Pool {
         if setup.handle != HandleType::None {
             section.top.insert(1, format!("  can be shared by {}", setup.handle.name()));
         }
+        let title = wrap(&section.top[0], 4, width);
+        section.top.splice(..1, title);
         let high = self.last.and_then(|_| section.rows.pop());
         if let Some(row) = peak_at.and_then(|at| section.rows.get_mut(at)) {
             row.pinned = true;
