@@ -481,8 +481,14 @@ impl<'t> Checker<'t> {
         let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, message, name.span, label);
         let diagnostic = match self.table.nearest(&name.text, wanted) {
             _ if self.process.hidden.contains(&name.text) => {
-                let export = format!("`export {0} as shared_{0}`", name.text);
-                diagnostic.help(format!("it is a name of another process, which may share it: {export}"))
+                let is_shared = |kind: &Kind| matches!(kind, Kind::Pool | Kind::Buffer | Kind::Event);
+                diagnostic.help(match wanted.iter().any(is_shared) {
+                    true => format!(
+                        "it is a name of another process, which may share it: `export {0} as shared_{0}`",
+                        name.text
+                    ),
+                    false => "it is a name of another process, which cannot share it".to_owned(),
+                })
             }
             Some(meant) => diagnostic.fix(format!("did you mean `{meant}`?"), name.span, meant),
             None => diagnostic.help(declaration(wanted, &name.text)),

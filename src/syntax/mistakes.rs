@@ -5,7 +5,7 @@
 use super::codes;
 use super::grammar::{Grammar, Rule};
 use super::line::Outline;
-use super::usage::{OPERATIONS, STATEMENTS, said_here, usage};
+use super::usage::{OPERATIONS, STATEMENTS, form, named, said_here, usage};
 use crate::base::{Diagnostic, Span, nearest};
 use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
@@ -77,6 +77,7 @@ pub(super) fn explain(
     let refused = Refused { line, start, rule, at, expected, outline, found, first };
     refused
         .other_notation()
+        .or_else(|| refused.host_call())
         .or_else(|| refused.without_stream())
         .or_else(|| refused.statement())
         .or_else(|| refused.operation())
@@ -206,6 +207,27 @@ impl<'t> Refused<'t> {
         self.mended("`not` stands behind the buffer", place, &format!("{} not", self.found.text), "move it")
     }
 
+    /// A call of the host without the name that it gives, or behind a stream.
+    fn host_call(&self) -> Option<Diagnostic> {
+        let Self { line, found, first, .. } = *self;
+        if let Some(usage) = named(first.text) {
+            let message = format!("`{}` stands behind a name and `=`", first.text);
+            let diagnostic = Diagnostic::error(codes::UNEXPECTED, message, first.span, "");
+            return Some(diagnostic.help(format!("write `{usage}`")));
+        }
+        let behind = line[..self.at].find(':')? + 1;
+        let is_first = line[behind..self.at].trim().is_empty();
+        let is_operation = OPERATIONS.iter().any(|(word, _)| *word == found.text);
+        let usage = named(found.text).or_else(|| usage(found.text).filter(|_| is_first && !is_operation))?;
+        let begin = line.len() - line.trim_start().len();
+        let behind = behind + line[behind..].len() - line[behind..].trim_start().len();
+        let message = format!("`{}` stands in a line without a stream", found.text);
+        let without = self.mended(&message, begin..behind, "", "leave the stream out");
+        Some(without.unwrap_or_else(|| {
+            Diagnostic::error(codes::UNEXPECTED, message, found.span, "").help(format!("write `{usage}`"))
+        }))
+    }
+
     /// An operation at the beginning of a line.
     fn without_stream(&self) -> Option<Diagnostic> {
         let Self { line, first, .. } = *self;
@@ -275,6 +297,9 @@ impl<'t> Refused<'t> {
         if said_here(word.text).is_some() || nearest(word.text, known).is_some() {
             return Some(diagnostic);
         }
+        if let Some(usage) = usage(word.text) {
+            return Some(diagnostic.help(format!("it is a call of the host: `{usage}`")));
+        }
         let mends = [
             (format!("({})", self.rest()), "a launch has parentheses around its buffers"),
             (
@@ -330,7 +355,8 @@ impl<'t> Refused<'t> {
         if let Some((help, place, text)) = self.obvious() {
             return diagnostic.fix(help, self.span(place), text);
         }
-        match usage(self.first.text).or_else(|| self.usage_of_operation()) {
+        let form = || form(self.first.text, self.words());
+        match form().or_else(|| usage(self.first.text)).or_else(|| self.usage_of_operation()) {
             Some(usage) => diagnostic.help(format!("such a line is written `{usage}`")),
             None => diagnostic,
         }
@@ -346,7 +372,8 @@ impl<'t> Refused<'t> {
         let found = self.at..self.at + self.found.text.len();
         let ends = self.line[..self.at].trim_end().len();
         let mut ways = Vec::new();
-        for text in self.expected.iter().filter_map(fixed) {
+        let before = word_before(self.line, self.at, self.start).map_or("", |word| word.text);
+        for text in self.expected.iter().filter_map(fixed).filter(|text| text != before) {
             let is_sign = !text.starts_with(|sign: char| sign.is_ascii_alphabetic());
             let (place, padded) = match (self.found.text, is_sign) {
                 ("", false) => (ends..ends, format!(" {text}")),
@@ -372,11 +399,13 @@ impl<'t> Refused<'t> {
         if ways.len() == 1 { ways.pop() } else { None }
     }
 
+    fn words(&self) -> impl Iterator<Item = &'t str> {
+        self.line[..self.outline.end].split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_')
+    }
+
     /// How the operation behind a stream is written.
     fn usage_of_operation(&self) -> Option<&'static str> {
-        let words =
-            || self.line[..self.outline.end].split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_');
-        let operation = OPERATIONS.iter().find(|(known, _)| words().any(|word| word == *known));
+        let operation = OPERATIONS.iter().find(|(known, _)| self.words().any(|word| word == *known));
         operation.map(|(_, usage)| *usage)
     }
 }

@@ -96,6 +96,39 @@ fn mistakes_in_expectations_say_what_was_expected() {
 }
 
 #[test]
+fn a_call_of_the_host_has_no_stream_and_may_name_what_it_gives() {
+    for (text, message, help) in [
+        ("instantiate g", "`instantiate` stands behind a name and `=`", "write `NAME = instantiate GRAPH`"),
+        (
+            "import hp on gpu0",
+            "`import` stands behind a name and `=`",
+            "write `NAME = import NAME on DEVICE`",
+        ),
+        ("s: e = instantiate g", "`instantiate` stands in a line without a stream", "leave the stream out"),
+        ("s: trim p to 0B", "`trim` stands in a line without a stream", "leave the stream out"),
+        ("s: sync", "`sync` stands in a line without a stream", "write `sync STREAM`"),
+        ("s: upload e", "`upload` is no operation", "it is a call of the host: `upload NAME on STREAM`"),
+        (
+            "trim gpu0.graph_pool to 0B",
+            "`to` is not expected here",
+            "such a line is written `trim gpu0.graph_pool`",
+        ),
+        ("expect x ready", "the line ends too early", "such a line is written `expect NAME ready on STREAM`"),
+        (
+            "reserve outside 1GiB",
+            "`1GiB` is not expected here",
+            "such a line is written `reserve 2GiB outside`",
+        ),
+    ] {
+        let (_, diagnostics) = super::parse(text);
+        let said: Vec<_> =
+            diagnostics.iter().map(|found| (found.message.as_str(), found.help.as_ref())).collect();
+        let [(said, Some((helps, _)))] = said.as_slice() else { panic!("{text}: {said:?}") };
+        assert_eq!((*said, helps.as_str()), (message, help), "{text}");
+    }
+}
+
+#[test]
 fn a_broken_block_costs_one_line() {
     for opener in ["repeat i on 0..3 {", "repat i in 0..3 {", "thred t {"] {
         assert_eq!(

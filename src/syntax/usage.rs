@@ -62,6 +62,26 @@ pub(super) const OPERATIONS: &[(&str, &str)] = &[
     ("launch", "STREAM: launch NAME"),
 ];
 
+/// What a call of the host gives a name to, each with a line that has it.
+const NAMED: &[(&str, &str)] = &[
+    ("malloc", "NAME = malloc SIZE"),
+    ("import", "NAME = import NAME on DEVICE"),
+    ("instantiate", "NAME = instantiate GRAPH"),
+];
+
+/// Statements that have several forms: the first word, a word of the form, and a line of it.
+const FORMS: &[(&str, &str, &str)] = &[
+    ("trim", "graph_pool", "trim gpu0.graph_pool"),
+    ("expect", "ready", "expect NAME ready on STREAM"),
+    ("expect", "depends", "expect NAME depends on timing"),
+    ("expect", "reaches", "expect DEVICE reaches POOL"),
+    ("expect", "waits", "expect NAME waits for free NAME"),
+    ("expect", "reuses", "expect NAME reuses NAME"),
+    ("expect", "fails", "expect NAME fails out_of_memory"),
+    ("expect", "starts", "expect NAME starts >= end NAME"),
+    ("expect", "ends", "expect NAME ends < 10us"),
+];
+
 const LAUNCH: &str = "STREAM: KERNEL(BUFFER)";
 
 /// Words that people bring along, in small letters, without `_` and without `cuda` before them. Behind them stands the word
@@ -80,7 +100,7 @@ const FOREIGN: &[(&[&str], &str)] = &[
         "alloc",
     ),
     (&["freeasync", "dealloc", "deallocate", "delete", "drop", "graphaddmemfreenode"], "free"),
-    (&["malloc", "mallocmanaged"], "NAME = malloc SIZE"),
+    (&["mallocmanaged"], "NAME = malloc SIZE"),
     (&["memcpyasync", "memcpy"], "copy"),
     (&["memsetasync"], "memset"),
     (&["mallochost", "hostalloc"], "host_buffer"),
@@ -123,6 +143,17 @@ pub(super) fn usage(word: &str) -> Option<&'static str> {
     usages(word).next()
 }
 
+/// The line with a word behind whose name and `=` it stands, as `malloc` does.
+pub(super) fn named(word: &str) -> Option<&'static str> {
+    NAMED.iter().find(|(known, _)| *known == word).map(|(_, line)| *line)
+}
+
+/// The form of a statement that a line with these words has.
+pub(super) fn form<'w>(first: &str, mut words: impl Iterator<Item = &'w str>) -> Option<&'static str> {
+    let forms = || FORMS.iter().filter(|(of, ..)| *of == first);
+    words.find_map(|word| forms().find(|(_, known, _)| *known == word)).map(|(.., line)| *line)
+}
+
 /// The usual lines with a word that begins a statement or an operation: behind a stream, without one, or both.
 pub fn usages(word: &str) -> impl Iterator<Item = &'static str> {
     OPERATIONS.iter().chain(STATEMENTS).filter(move |(known, _)| *known == word).map(|(_, usage)| *usage)
@@ -149,7 +180,8 @@ mod tests {
 
     #[test]
     fn what_is_shown_can_be_read() {
-        for line in STATEMENTS.iter().chain(OPERATIONS).map(|(_, line)| *line).chain([LAUNCH]) {
+        let forms = FORMS.iter().map(|(.., line)| *line).chain([LAUNCH]);
+        for line in STATEMENTS.iter().chain(OPERATIONS).chain(NAMED).map(|(_, line)| *line).chain(forms) {
             assert!(Grammar::parse(Rule::statement_line, line).is_ok(), "{line}");
         }
     }

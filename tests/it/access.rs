@@ -64,7 +64,8 @@ t: memset x
 ";
     folder.file("early.scn", text);
     let early = out(&folder.millpond(&["run", "early.scn"]));
-    let access = "gpu1 has no access to the memory of gpu0.default_pool: `grant gpu0.default_pool to gpu1`";
+    let access = "  access     gpu1 has no access to the memory of gpu0.default_pool
+             it gets more by `grant gpu0.default_pool to gpu1`\n";
     assert!(early.contains(access), "{early}");
     says("  actual    it may only read it\n  since     line 5: grant p to gpu1 read");
 }
@@ -160,4 +161,41 @@ fn exporters_that_free_first_are_found() {
     let (failed, report) = run(&clean.replace("  t: free y\n", ""));
     assert_eq!(failed, 1);
     assert!(report.contains("its free   not called by then"), "{report}");
+}
+
+/// What a run says about failures fits the page, and names what processes have apart.
+#[test]
+fn failures_of_processes_fit_the_page() {
+    let folder = Folder::new("wide");
+    let text = "\
+device gpu0 { memory = 1GiB }
+device gpu1
+kernel accumulate(x: read_write, y: read) takes 10us
+event forked
+process consumer {
+  pool scratch_memory on gpu1 { release_threshold = 32MiB, reuse = [follow_event, opportunistic] }
+  stream main_stream, side_stream
+  main_stream: accumulated = alloc 1MiB from scratch_memory or_fails invalid_resource_handle
+  main_stream: accumulate(accumulated, accumulated) or_fails invalid_resource_handle
+  graph g {
+    main_stream: x = alloc 1MiB
+    side_stream: y = alloc 1MiB
+  }
+  e = instantiate g
+  main_stream: launch e
+}
+join consumer
+await never
+signal other
+";
+    folder.file("wide.scn", text);
+    let run = folder.millpond(&["run", "wide.scn"]);
+    let report = out(&run);
+    let says = |line: &str| assert!(report.contains(line), "{line}\n{report}");
+    says("error[illegal_address]: line 9: main_stream: accumulate(accumulated,\n");
+    says("Pool consumer.gpu0.graph_pool ");
+    says("consumer.g.side_st");
+    for line in report.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
 }

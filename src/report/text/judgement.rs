@@ -2,7 +2,7 @@
 
 use super::table::{Align, Row, Section, Table, shorten, wrap};
 use super::{Compared, Failing};
-use crate::base::{Bytes, DeviceId, HostId, Nanos, PoolId, StmtId};
+use crate::base::{Bytes, DeviceId, HostId, Nanos, PoolId, ProcessId, StmtId};
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
 use crate::scenario::{Demand, Outcome, Unit};
@@ -99,11 +99,17 @@ impl Failures {
     }
 
     /// What a device may not touch, and the line that would let it.
-    fn access(&self, book: &Book<'_>, stmt: StmtId) -> Option<String> {
-        let (pool, device, reach) = self.unreachable.get(&stmt)?;
+    fn access(&self, book: &Book<'_>, stmt: StmtId) -> Vec<String> {
+        let Some((pool, device, reach)) = self.unreachable.get(&stmt) else { return Vec::new() };
+        let of_another = book.program.setup.pools[*pool].process != ProcessId::from_raw(0);
         let (pool, device) = (&book.program.names.pools[*pool], &book.program.names.devices[*device]);
         let may = if *reach == Reach::None { "has no access to" } else { "may only read" };
-        Some(format!("  access     {device} {may} the memory of {pool}: `grant {pool} to {device}`"))
+        // As the process itself calls it.
+        let own = pool.split_once('.').filter(|_| of_another).map_or(pool.as_str(), |(_, own)| own);
+        vec![
+            format!("  access     {device} {may} the memory of {pool}"),
+            format!("             it gets more by `grant {own} to {device}`"),
+        ]
     }
 
     /// The accounts of failures that were expected.
