@@ -22,6 +22,7 @@ mod handles;
 mod harness;
 mod loops;
 mod machine;
+mod mutants;
 mod naive;
 mod order;
 mod oxicuda;

@@ -365,6 +365,7 @@ fn no_program_tells_the_model_from_the_published_crate() {
             panic!("seed {seed}: {}", program.report(StreamOrderModel::new));
         }
     }
+    println!("{} calls in {programs} programs", mix.calls);
     for (what, count, floor) in mix.floors() {
         assert!(count >= floor * (programs / PROGRAMS), "{what}: {count} times, which tests too little");
     }
