@@ -174,7 +174,7 @@ kernel accumulate(x: read_write, y: read) takes 10us
 event forked
 process consumer {
   pool scratch_memory on gpu1 { release_threshold = 32MiB, reuse = [follow_event, opportunistic] }
-  stream main_stream, side_stream
+  stream main_stream, side_stream on gpu0
   main_stream: accumulated = alloc 1MiB from scratch_memory or_fails invalid_resource_handle
   main_stream: accumulate(accumulated, accumulated) or_fails invalid_resource_handle
   graph g {
@@ -186,7 +186,6 @@ process consumer {
 }
 join consumer
 await never
-signal other
 ";
     folder.file("wide.scn", text);
     let run = folder.millpond(&["run", "wide.scn"]);
@@ -194,7 +193,9 @@ signal other
     let says = |line: &str| assert!(report.contains(line), "{line}\n{report}");
     says("error[illegal_address]: line 9: main_stream: accumulate(accumulated,\n");
     says("Pool consumer.gpu0.graph_pool ");
-    says("consumer.g.side_st");
+    let lines = out(&folder.millpond(&["run", "wide.scn", "--format", "json"]));
+    assert!(lines.contains("\"stream\":\"consumer.g.side_stream\""), "{lines}");
+    assert!(lines.contains("\"event\":\"graph_pool\",\"device\":\"consumer.gpu0\""), "{lines}");
     for line in report.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
