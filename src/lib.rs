@@ -37,7 +37,7 @@ pub fn load_all(text: &str, profile: &Profile) -> (Vec<Program>, Vec<Diagnostic>
     if diagnostics.len() >= MISTAKES_MAX {
         return (Vec::new(), diagnostics);
     }
-    let (variants, misplaced) = edit::Variants::of(&file, text);
+    let (variants, misplaced) = edit::Variants::of(&file, text, &Profile::SETTINGS);
     diagnostics.extend(misplaced);
     let (base, found) = scenario::check(&variants.base(), text, profile);
     diagnostics.extend(found);

@@ -6,6 +6,7 @@ use super::outside::{self, Complaint, Output, Status};
 use super::{Scenario, Settings, diagnostics, run::Format};
 use crate::base::{Diagnostic, Severity, Span};
 use crate::edit::{self, Assignment};
+use crate::profile::Profile;
 use crate::report::{Notation, Sweep, SweepRow, Tally};
 use crate::scenario::Program;
 use crate::trace::Model;
@@ -77,7 +78,7 @@ impl Values {
         let mut written: Vec<(usize, Span)> = Vec::new();
         for (nth, assignment) in self.assignments.iter().enumerate() {
             let (file, _) = crate::syntax::parse(&text);
-            match edit::assign(&file, &text, assignment, choice[nth]) {
+            match edit::assign(&file, &text, &Profile::SETTINGS, assignment, choice[nth]) {
                 Ok((edits, place)) => {
                     written.iter_mut().for_each(|(_, span)| *span = edit::moved(*span, &edits));
                     written.extend(place.map(|span| (nth, span)));

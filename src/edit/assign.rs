@@ -67,7 +67,8 @@ pub fn read_assignment(text: &str) -> Result<Assignment, Box<Diagnostic>> {
     Ok(Assignment { text: text.to_owned(), name, values: spans })
 }
 
-/// The edits that give a name one of the values, and where the value stands after them, if it stands there as written.
+/// The edits that give a name one of the values, and where the value stands after them, if it stands there as written. A profile
+/// has the settings that are named.
 ///
 /// # Errors
 ///
@@ -75,12 +76,13 @@ pub fn read_assignment(text: &str) -> Result<Assignment, Box<Diagnostic>> {
 pub fn assign(
     file: &File,
     text: &str,
+    profile_settings: &[&str],
     to: &Assignment,
     nth: usize,
 ) -> Result<(Vec<Edit>, Option<Span>), Box<Diagnostic>> {
     let target = Target { name: to.name(), span: to.name };
     let value = to.value(nth);
-    let edits = match Declared::of(file).settable(&target)? {
+    let edits = match Declared::of(file, profile_settings).settable(&target)? {
         Settable::Value(old) => vec![place::replace(old.value.span, value)],
         Settable::Pool(item, pool, setting) => return in_pool(text, item, pool, setting, to, nth),
         Settable::Device(item, device, setting) => {

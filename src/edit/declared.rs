@@ -16,27 +16,6 @@ pub(super) const DEVICE_SETTINGS: [&str; 3] = ["memory", "driver", "memory_pools
 /// The policies of a pool, each on or off.
 pub(super) const POLICIES: [&str; 3] = ["follow_event", "opportunistic", "internal"];
 
-/// The settings of the profile.
-pub(super) const PROFILE_SETTINGS: [&str; 17] = [
-    "memory",
-    "driver",
-    "memory_pools",
-    "alignment",
-    "growth",
-    "granule",
-    "remap",
-    "legacy_sync_releases",
-    "unused_first",
-    "plain_free_syncs",
-    "zero_size",
-    "internal_on_max_size",
-    "late_access_check",
-    "first_free_ends_imports",
-    "submit",
-    "call",
-    "queue_depth",
-];
-
 /// A name that is to be set, at its place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target<'t> {
@@ -98,11 +77,13 @@ pub(super) struct Declared<'f> {
     pools: BTreeMap<&'f str, (&'f Item, &'f Pool)>,
     values: BTreeMap<&'f str, &'f Let>,
     profile: Option<(&'f Item, &'f Settings)>,
+    /// The names of the settings of a profile.
+    profile_settings: &'f [&'f str],
 }
 
 impl<'f> Declared<'f> {
-    pub(super) fn of(file: &'f File) -> Self {
-        let mut declared = Self::default();
+    pub(super) fn of(file: &'f File, profile_settings: &'f [&'f str]) -> Self {
+        let mut declared = Self { profile_settings, ..Self::default() };
         declared.read(&file.items);
         declared
     }
@@ -147,7 +128,7 @@ impl<'f> Declared<'f> {
                     Ok(Settable::Device(item, device, setting))
                 }
                 (None, None) if *owner == "profile" => {
-                    known(setting, &PROFILE_SETTINGS, "the profile", to)?;
+                    known(setting, self.profile_settings, "the profile", to)?;
                     Ok(Settable::Profile(self.profile, setting))
                 }
                 (None, None) if *owner == "gpu0" && !self.has_devices() => {

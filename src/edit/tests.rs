@@ -4,12 +4,14 @@ use super::{apply, assign, moved, read_assignment};
 use crate::base::{Edit, Span};
 use crate::syntax::parse;
 
+const PROFILE: &[&str] = &["remap", "call"];
+
 /// The text after the first value is assigned, and what stands where the value is said to be.
 fn assigned(text: &str, to: &str) -> (String, Option<String>) {
     let to = read_assignment(to).expect("it is an assignment");
     let (file, diagnostics) = parse(text);
     assert_eq!(diagnostics, [], "{text}");
-    let (edits, place) = assign(&file, text, &to, 0).expect("it can be assigned");
+    let (edits, place) = assign(&file, text, PROFILE, &to, 0).expect("it can be assigned");
     let new = apply(text, &edits);
     assert_eq!(parse(&new).1, [], "{new}");
     let value = place.map(|span| new[span.range()].to_owned());
@@ -96,7 +98,7 @@ fn wrong_names_are_told_where_they_stand() {
     let (file, _) = parse(text);
     for (to, wrong, mend) in cases {
         let assignment = read_assignment(to).expect("it is an assignment");
-        let diagnostic = assign(&file, text, &assignment, 0).expect_err(to);
+        let diagnostic = assign(&file, text, PROFILE, &assignment, 0).expect_err(to);
         assert_eq!(&to[diagnostic.primary.span.range()], wrong);
         let edit = diagnostic.help.and_then(|(_, edit)| edit);
         assert_eq!(edit.as_ref().map(|edit| edit.text.as_str()), mend, "{to}");

@@ -43,8 +43,8 @@ pub struct Twin<'f> {
 }
 
 impl<'f> Variants<'f> {
-    /// Finds the variants, and what is wrong with where they stand.
-    pub fn of(file: &'f File, text: &'f str) -> (Self, Vec<Diagnostic>) {
+    /// Finds the variants, and what is wrong with where they stand. A profile has the settings that are named.
+    pub fn of(file: &'f File, text: &'f str, profile_settings: &'f [&'f str]) -> (Self, Vec<Diagnostic>) {
         let mut found = Self {
             file,
             text,
@@ -75,7 +75,7 @@ impl<'f> Variants<'f> {
             found.variants.push(variant);
         }
         if !found.variants.is_empty() {
-            found.declared = Declared::of(file);
+            found.declared = Declared::of(file, profile_settings);
             found.survey(&file.items);
         }
         (found, diagnostics)

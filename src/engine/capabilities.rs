@@ -10,7 +10,7 @@ use crate::trace::{Call, Exported, Failure, GraphCall, Imported, Reading, Resour
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// Whether the devices that a call is about have what it needs.
     pub(super) fn supports(&self, call: &Call) -> Result<(), Failure> {
-        if self.lacking.is_empty() {
+        if !self.is_any_lacking {
             return Ok(());
         }
         let home = |pool| self.resources.home(pool);

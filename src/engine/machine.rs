@@ -43,7 +43,8 @@ pub struct Machine<A, P, C, S> {
     pub(super) resources: Resources,
     pub(super) grants: Grants,
     pub(super) devices: IndexVec<DeviceId, DeviceSetup>,
-    pub(super) lacking: Vec<DeviceId>,
+    /// Whether a device lacks pools, or memory of graphs.
+    pub(super) is_any_lacking: bool,
     pub(super) ahead: Ahead,
     pub(super) shares: Shares,
     scratch: Scratch,
@@ -63,7 +64,7 @@ struct Scratch {
 reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, plain_free_syncs,
-    threads, collectives, graphs, resources, grants, devices, lacking, ahead, shares, scratch,
+    threads, collectives, graphs, resources, grants, devices, is_any_lacking, ahead, shares, scratch,
 });
 
 /// Whose call it is, and of which statement.
@@ -94,12 +95,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             grants: Grants::new(setup),
             ahead: Ahead::new(setup),
             devices: setup.devices.clone(),
-            lacking: setup
-                .devices
-                .iter_enumerated()
-                .filter(|(_, device)| !device.has_graph_memory())
-                .map(|(id, _)| id)
-                .collect(),
+            is_any_lacking: setup.devices.iter().any(|device| !device.has_graph_memory()),
             shares: Shares::new(setup),
             scratch: Scratch::default(),
         }

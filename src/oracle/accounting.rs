@@ -394,27 +394,14 @@ impl Sink for Accounting {
 mod tests {
     use super::*;
     use crate::base::{DeviceId, HostId, Nanos, StmtId, StreamId, index_vec};
-    use crate::trace::{Attributes, DeviceSetup, DeviceState, HostCosts, Ledger, PoolSetup, Rules};
+    use crate::trace::{Attributes, DeviceSetup, DeviceState, Ledger, PoolSetup};
 
     fn setup() -> Setup {
         let pool = PoolSetup::on(DeviceId::new(0));
         Setup {
-            model: Model::Cuda,
             devices: index_vec![DeviceSetup::new(Bytes::gib(1))],
             pools: index_vec![pool],
-            streams: index_vec![],
-            events: 0,
-            signals: 0,
-            created: Vec::new(),
-            hosts: 1,
-            processes: index_vec![],
-            interprocess: Vec::new(),
-            barriers: index_vec![],
-            collectives: index_vec![],
-            graphs: index_vec![],
-            execs: 0,
-            rules: Rules::default(),
-            host: HostCosts::default(),
+            ..Setup::default()
         }
     }
 

@@ -2,29 +2,17 @@
 
 use super::*;
 use crate::base::{Bytes, DeviceId, StmtId, index_vec};
-use crate::trace::{DeviceSetup, HostCosts, Model, Rules, StreamSetup, Waiter};
+use crate::trace::{DeviceSetup, StreamSetup, Waiter};
 
 const HOST: HostId = HostId::from_raw_unchecked(0);
 
 fn setup(kinds: &[StreamKind], events: usize) -> Setup {
     let device = DeviceId::new(0);
     Setup {
-        model: Model::Cuda,
         devices: index_vec![DeviceSetup::new(Bytes::gib(1))],
-        pools: index_vec![],
         streams: kinds.iter().map(|kind| StreamSetup { device, kind: *kind }).collect(),
         events,
-        signals: 0,
-        created: Vec::new(),
-        hosts: 1,
-        processes: index_vec![],
-        interprocess: Vec::new(),
-        barriers: index_vec![],
-        collectives: index_vec![],
-        graphs: index_vec![],
-        execs: 0,
-        rules: Rules::default(),
-        host: HostCosts::default(),
+        ..Setup::default()
     }
 }
 

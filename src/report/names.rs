@@ -279,28 +279,11 @@ impl<'p> Book<'p> {
 mod tests {
     use super::*;
     use crate::base::{Bytes, index_vec};
-    use crate::trace::{DeviceSetup, HostCosts, Model, Rules, Setup};
+    use crate::trace::{DeviceSetup, Rules, Setup};
 
     fn nothing() -> Program {
         let rules = Rules::default();
-        let setup = Setup {
-            model: Model::Cuda,
-            devices: index_vec![DeviceSetup::new(Bytes::gib(1))],
-            pools: index_vec![],
-            streams: index_vec![],
-            events: 0,
-            signals: 0,
-            created: Vec::new(),
-            hosts: 1,
-            processes: index_vec![],
-            interprocess: Vec::new(),
-            barriers: index_vec![],
-            collectives: index_vec![],
-            graphs: index_vec![],
-            execs: 0,
-            rules,
-            host: HostCosts::default(),
-        };
+        let setup = Setup { devices: index_vec![DeviceSetup::new(Bytes::gib(1))], rules, ..Setup::default() };
         Program {
             variant: None,
             variants: Vec::new(),

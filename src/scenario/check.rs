@@ -22,7 +22,7 @@ use crate::base::{
 };
 use crate::profile::Profile;
 use crate::syntax::ast::{self, Content, Item, Segment};
-use crate::trace::{Access, Law, Model, Setup};
+use crate::trace::{Access, Law, Setup};
 use std::collections::BTreeMap;
 
 /// The longest run, in statements: all loops unrolled.
@@ -139,22 +139,10 @@ pub(super) struct Checker<'t> {
 impl<'t> Checker<'t> {
     fn new(file: &ast::File, text: &'t str, profile: &Profile) -> Self {
         let setup = Setup {
-            model: Model::default(),
-            devices: IndexVec::new(),
-            pools: IndexVec::new(),
-            streams: IndexVec::new(),
-            events: 0,
-            interprocess: Vec::new(),
-            signals: 0,
-            created: Vec::new(),
-            graphs: IndexVec::new(),
-            execs: 0,
-            hosts: 1,
             processes: index_vec![ProcessId::new(0)],
-            barriers: IndexVec::new(),
-            collectives: IndexVec::new(),
             rules: super::profile::rules(profile),
             host: super::profile::costs(profile),
+            ..Setup::default()
         };
         Self {
             text,

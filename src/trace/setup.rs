@@ -55,6 +55,30 @@ impl Setup {
     }
 }
 
+impl Default for Setup {
+    /// One host thread, and nothing that it could use.
+    fn default() -> Self {
+        Self {
+            model: Model::default(),
+            devices: IndexVec::new(),
+            pools: IndexVec::new(),
+            streams: IndexVec::new(),
+            events: 0,
+            interprocess: Vec::new(),
+            signals: 0,
+            hosts: 1,
+            processes: IndexVec::new(),
+            barriers: IndexVec::new(),
+            collectives: IndexVec::new(),
+            created: Vec::new(),
+            graphs: IndexVec::new(),
+            execs: 0,
+            rules: Rules::default(),
+            host: HostCosts::default(),
+        }
+    }
+}
+
 /// An allocator that a program can run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Model {

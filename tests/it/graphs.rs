@@ -4,13 +4,13 @@
 //! a granule serves a launch when everything that uses it is ordered before or done, and no live allocation is in it.
 
 use crate::budget;
-use millpond::base::{Bytes, DeviceId, Draws, IndexVec, StreamId, index_vec};
+use millpond::base::{Bytes, DeviceId, Draws, StreamId, index_vec};
 use millpond::model::cuda::Cuda;
 use millpond::model::graphs::{GraphKey, Launch, Node};
 use millpond::model::{Allocator, GraphMemory, Known};
 use millpond::trace::{
-    AllocId, DeviceSetup, Failure, GraphFigure, HostCosts, Model, PoolSetup, Remap, Rules, Setup, StreamKind,
-    StreamSetup, Ticket,
+    AllocId, DeviceSetup, Failure, GraphFigure, PoolSetup, Remap, Rules, Setup, StreamKind, StreamSetup,
+    Ticket,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,22 +74,11 @@ struct Walk {
 fn setup(memory: u64) -> Setup {
     let pool = PoolSetup::on(device());
     Setup {
-        model: Model::Cuda,
         devices: index_vec![DeviceSetup::new(Bytes(memory))],
         pools: index_vec![pool],
         streams: (0..STREAMS)
             .map(|_| StreamSetup { device: device(), kind: StreamKind::NonBlocking })
             .collect(),
-        events: 0,
-        signals: 0,
-        created: Vec::new(),
-        hosts: 1,
-        processes: IndexVec::new(),
-        interprocess: Vec::new(),
-        barriers: IndexVec::new(),
-        collectives: IndexVec::new(),
-        graphs: IndexVec::new(),
-        execs: 0,
         rules: Rules {
             alignment: Bytes(ALIGN),
             growth: Bytes(GROWTH),
@@ -97,7 +86,7 @@ fn setup(memory: u64) -> Setup {
             remap: Remap::Idle,
             ..Rules::default()
         },
-        host: HostCosts::default(),
+        ..Setup::default()
     }
 }
 

@@ -11,8 +11,8 @@ use millpond::model::Allocator;
 use millpond::model::cuda::Cuda;
 use millpond::oracle::Accounting;
 use millpond::trace::{
-    Access, AllocId, Attributes, Call, Detail, DeviceSetup, Event, HostCosts, Law, Memory, Model, Nothing,
-    PoolSetup, Reply, Rules, Setup, Sink, StreamKind, StreamSetup, Takes, Target, Use,
+    Access, AllocId, Attributes, Call, Detail, DeviceSetup, Event, HostCosts, Law, Memory, Nothing,
+    PoolSetup, Reply, Setup, Sink, StreamKind, StreamSetup, Takes, Target, Use,
 };
 use smallvec::SmallVec;
 use std::task::Poll;
@@ -55,7 +55,6 @@ fn setup() -> Setup {
     let stream = |kind| StreamSetup { device, kind };
     let pool = |attributes| PoolSetup { attributes, ..PoolSetup::on(device) };
     Setup {
-        model: Model::Cuda,
         devices: index_vec![DeviceSetup::new(Bytes::mib(160))],
         pools: index_vec![
             pool(Attributes::default()),
@@ -68,17 +67,8 @@ fn setup() -> Setup {
             stream(StreamKind::PerThread),
         ],
         events: 2,
-        signals: 0,
-        created: Vec::new(),
-        hosts: 1,
-        processes: index_vec![],
-        interprocess: Vec::new(),
-        barriers: index_vec![],
-        collectives: index_vec![],
-        graphs: index_vec![],
-        execs: 0,
-        rules: Rules::default(),
         host: HostCosts { submit: Nanos(300), call: Nanos(50), queue_depth: None },
+        ..Setup::default()
     }
 }
 

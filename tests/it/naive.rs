@@ -8,8 +8,8 @@ use millpond::base::{Bytes, DeviceId, Draws, IndexVec, PoolId, StreamId, index_v
 use millpond::model::cuda::Cuda;
 use millpond::model::{Allocator, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, DeviceSetup, DeviceState, HostCosts, Model, Policy,
-    PoolSetup, Readiness, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
+    AllocId, Attribute, Attributes, BlockState, DeviceSetup, DeviceState, Policy, PoolSetup, Readiness,
+    Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use model::{ALIGN, CHUNK, Cuts, GRANULE, Is, Naive, NaivePool, Piece, is_held};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +39,16 @@ fn rules(remap: bool) -> Rules {
     }
 }
 
+/// A pool of the one device with any settings.
+fn any_pool(draws: &mut Draws) -> PoolSetup {
+    let mut on = || draws.below(3) > 0;
+    let reuse = Reuse { follow_event: on(), opportunistic: on(), internal: on() };
+    let release_threshold = [Bytes(0), Bytes(CHUNK + 1), Bytes::MAX][draws.below(3) as usize];
+    let max_size = (draws.below(3) == 0).then(|| Bytes(draws.between(1, 4 * CHUNK)));
+    let attributes = Attributes { release_threshold, reuse };
+    PoolSetup { attributes, max_size, ..PoolSetup::on(DeviceId::new(0)) }
+}
+
 impl Walk {
     fn new(seed: u64) -> Self {
         let mut draws = Draws::new(seed, 1);
@@ -46,42 +56,14 @@ impl Walk {
         let streams = draws.between(1, 4) as usize;
         let memory = CHUNK * draws.between(2, 6) + GRANULE * draws.below(16);
         let remap = draws.below(2) == 0;
-        let mut pool = || {
-            let mut on = || draws.below(3) > 0;
-            let reuse = Reuse { follow_event: on(), opportunistic: on(), internal: on() };
-            let release_threshold = [Bytes(0), Bytes(CHUNK + 1), Bytes::MAX][draws.below(3) as usize];
-            let max_size = (draws.below(3) == 0).then(|| Bytes(draws.between(1, 4 * CHUNK)));
-            let attributes = Attributes { release_threshold, reuse };
-            PoolSetup { attributes, max_size, ..PoolSetup::on(device) }
-        };
-        let pools: IndexVec<PoolId, PoolSetup> = index_vec![pool(), pool()];
-        let naive_pool = |setup: &PoolSetup| NaivePool {
-            mappings: Vec::new(),
-            attributes: setup.attributes,
-            max_size: setup.max_size.map_or(u64::MAX, |max| max.0.next_multiple_of(GRANULE)),
-            reserved_high: 0,
-            used_high: 0,
-            maps: 0,
-            unmaps: 0,
-        };
-        let naive_pools = pools.iter().map(naive_pool).collect();
+        let pools: IndexVec<PoolId, PoolSetup> = index_vec![any_pool(&mut draws), any_pool(&mut draws)];
+        let naive_pools = pools.iter().map(NaivePool::new).collect();
         let setup = Setup {
-            model: Model::Cuda,
             devices: index_vec![DeviceSetup::new(Bytes(memory))],
             pools,
             streams: (0..streams).map(|_| StreamSetup { device, kind: StreamKind::NonBlocking }).collect(),
-            events: 0,
-            signals: 0,
-            created: Vec::new(),
-            hosts: 1,
-            processes: index_vec![],
-            interprocess: Vec::new(),
-            barriers: IndexVec::new(),
-            collectives: IndexVec::new(),
-            graphs: IndexVec::new(),
-            execs: 0,
             rules: rules(remap),
-            host: HostCosts::default(),
+            ..Setup::default()
         };
         let zero = || vec![0; streams];
         Self {

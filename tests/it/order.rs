@@ -3,7 +3,7 @@
 use crate::budget;
 use millpond::base::{Bytes, DeviceId, Draws, EventId, HostId, IndexVec, Nanos, StmtId, StreamId};
 use millpond::order::{Effect, Operation, Order, Runs};
-use millpond::trace::{DeviceSetup, HostCosts, Model, Rules, Setup, StreamKind, StreamSetup, Target, Ticket};
+use millpond::trace::{DeviceSetup, Setup, StreamKind, StreamSetup, Target, Ticket};
 use std::collections::BTreeSet;
 
 const HOSTS: usize = 3;
@@ -95,22 +95,11 @@ fn setup(draws: &mut Draws) -> Setup {
         }
     }
     Setup {
-        model: Model::Cuda,
         devices: (0..2).map(|_| DeviceSetup::new(Bytes::gib(1))).collect(),
-        pools: IndexVec::new(),
         streams,
         events: EVENTS,
-        signals: 0,
-        created: Vec::new(),
         hosts: HOSTS,
-        processes: IndexVec::new(),
-        interprocess: Vec::new(),
-        barriers: IndexVec::new(),
-        collectives: IndexVec::new(),
-        graphs: IndexVec::new(),
-        execs: 0,
-        rules: Rules::default(),
-        host: HostCosts::default(),
+        ..Setup::default()
     }
 }
 

@@ -2,12 +2,12 @@
 //! CUDA says what the scenarios say.
 
 use crate::budget;
-use millpond::base::{Bytes, DeviceId, Draws, EventId, IndexVec, PoolId, StreamId, index_vec};
+use millpond::base::{Bytes, DeviceId, Draws, EventId, PoolId, StreamId, index_vec};
 use millpond::model::oxicuda::Oxicuda;
 use millpond::model::{Allocator, Freed, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, Call, DeviceSetup, Failure, HostCosts, Model, Policy,
-    PoolSetup, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
+    AllocId, Attribute, Attributes, BlockState, Call, DeviceSetup, Failure, Model, Policy, PoolSetup, Setup,
+    StreamKind, StreamSetup, Target, Ticket,
 };
 use oxicuda_driver::CudaError;
 use oxicuda_driver::stream_ordered_model as seed;
@@ -64,17 +64,7 @@ impl Walk {
                 .map(|(stream, device)| StreamSetup { device: DeviceId::new(*device), kind: kind(stream) })
                 .collect(),
             events: EVENTS,
-            signals: 0,
-            created: Vec::new(),
-            hosts: 1,
-            processes: index_vec![],
-            interprocess: Vec::new(),
-            barriers: IndexVec::new(),
-            collectives: IndexVec::new(),
-            graphs: IndexVec::new(),
-            execs: 0,
-            rules: Rules::default(),
-            host: HostCosts::default(),
+            ..Setup::default()
         };
         let by_hand = limits.iter().map(|(max, threshold)| {
             seed::StreamOrderModel::new(seed::ModelLimits {

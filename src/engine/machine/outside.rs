@@ -91,12 +91,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     fn emit_freed(&mut self, caller: Caller, freed: Freed) {
         match freed {
             Freed::Nothing => {}
-            Freed::Pool { pool, unmapped } => {
-                if unmapped > Bytes::ZERO {
-                    self.emit(caller, None, Kind::Released { pool, bytes: unmapped });
-                }
-                self.emit_state(caller, pool);
-            }
+            Freed::Pool { pool, unmapped: Bytes::ZERO } => self.emit_state(caller, pool),
+            Freed::Pool { pool, unmapped } => self.emit_unmapped(caller, pool, unmapped),
             Freed::Outside(device) => self.emit_device_state(caller, device),
             Freed::Graphs(_) => self.emit_graph_pools(caller),
         }

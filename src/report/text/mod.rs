@@ -1,6 +1,7 @@
 //! The report for people: streamed, with bounded memory, at most 60 lines plus findings for any scenario.
 
 mod allocations;
+mod calls;
 mod devices;
 mod graphs;
 mod judgement;

@@ -3,7 +3,7 @@
 //! Written from the rules (CUDA Programming Guide 4.3.4 and the pick within a class), sharing no code with the model.
 
 use millpond::base::StreamId;
-use millpond::trace::{Attributes, Ledger, Policy, Reuse, Ticket};
+use millpond::trace::{Attributes, Ledger, Policy, PoolSetup, Reuse, Ticket};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const ALIGN: u64 = 512;
@@ -87,6 +87,18 @@ pub(super) struct Placed {
 }
 
 impl NaivePool {
+    pub(super) fn new(setup: &PoolSetup) -> Self {
+        Self {
+            mappings: Vec::new(),
+            attributes: setup.attributes,
+            max_size: setup.max_size.map_or(u64::MAX, |max| max.0.next_multiple_of(GRANULE)),
+            reserved_high: 0,
+            used_high: 0,
+            maps: 0,
+            unmaps: 0,
+        }
+    }
+
     pub(super) fn pieces(&self) -> impl Iterator<Item = &Piece> {
         self.mappings.iter().flatten()
     }

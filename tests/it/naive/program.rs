@@ -5,16 +5,17 @@
 //! and its end are computed at once; what is ordered before a call is found by walking the lists.
 
 use super::model::{ALIGN, CHUNK, Cuts, GRANULE, Naive, NaivePool, Plain, is_held};
+use super::{any_pool, rules};
 use crate::budget;
 use millpond::base::{
-    Bytes, DeviceId, Draws, EventId, HostId, IndexVec, KernelId, Nanos, PoolId, StmtId, StreamId, index_vec,
+    Bytes, DeviceId, Draws, EventId, HostId, KernelId, Nanos, PoolId, StmtId, StreamId, index_vec,
 };
 use millpond::engine::{Chooser, Machine, Timeline};
 use millpond::model::Allocator;
 use millpond::model::cuda::Cuda;
 use millpond::trace::{
-    AllocId, Attribute, Attributes, Call, Decision, DeviceSetup, Failure, HostCosts, Law, Model, Nothing,
-    Policy, PoolSetup, Remap, Reply, Reuse, Rules, Setup, StreamKind, StreamSetup, Takes, Target, Ticket,
+    AllocId, Attribute, Call, Decision, DeviceSetup, Failure, Law, Nothing, Policy, PoolSetup, Reply, Setup,
+    StreamKind, StreamSetup, Takes, Target, Ticket,
 };
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,20 +192,11 @@ impl Pair {
         let kinds: Vec<StreamKind> = (0..streams).map(kind).collect();
         let memory = CHUNK * draws.between(1, 4) + GRANULE * draws.below(16);
         let remap = draws.below(2) == 0;
-        let pools: Vec<PoolSetup> = (0..2).map(|_| pool(&mut draws)).collect();
-        let naive_pool = |pool: &PoolSetup| NaivePool {
-            mappings: Vec::new(),
-            attributes: pool.attributes,
-            max_size: pool.max_size.map_or(u64::MAX, |max| max.0.next_multiple_of(GRANULE)),
-            reserved_high: 0,
-            used_high: 0,
-            maps: 0,
-            unmaps: 0,
-        };
+        let pools: Vec<PoolSetup> = (0..2).map(|_| any_pool(&mut draws)).collect();
         let naive = Naive {
             memory,
             remap,
-            pools: pools.iter().map(naive_pool).collect(),
+            pools: pools.iter().map(NaivePool::new).collect(),
             serial: 0,
             live: BTreeMap::new(),
             outside: Vec::new(),
@@ -439,38 +431,14 @@ impl Pair {
     }
 }
 
-fn pool(draws: &mut Draws) -> PoolSetup {
-    let mut on = || draws.below(3) > 0;
-    let reuse = Reuse { follow_event: on(), opportunistic: on(), internal: on() };
-    let release_threshold = [Bytes(0), Bytes(CHUNK + 1), Bytes::MAX][draws.below(3) as usize];
-    let max_size = (draws.below(3) == 0).then(|| Bytes(draws.between(1, 4 * CHUNK)));
-    PoolSetup { attributes: Attributes { release_threshold, reuse }, max_size, ..PoolSetup::on(DEVICE) }
-}
-
 fn setup(kinds: &[StreamKind], memory: u64, remap: bool, pools: Vec<PoolSetup>) -> Setup {
     Setup {
-        model: Model::Cuda,
         devices: index_vec![DeviceSetup::new(Bytes(memory))],
         pools: pools.into_iter().collect(),
         streams: kinds.iter().map(|kind| StreamSetup { device: DEVICE, kind: *kind }).collect(),
         events: EVENTS,
-        signals: 0,
-        created: Vec::new(),
-        hosts: 1,
-        processes: index_vec![],
-        interprocess: Vec::new(),
-        barriers: IndexVec::new(),
-        collectives: IndexVec::new(),
-        graphs: IndexVec::new(),
-        execs: 0,
-        rules: Rules {
-            alignment: Bytes(ALIGN),
-            growth: Bytes(CHUNK),
-            granule: Bytes(GRANULE),
-            remap: if remap { Remap::Idle } else { Remap::Off },
-            ..Rules::default()
-        },
-        host: HostCosts::default(),
+        rules: rules(remap),
+        ..Setup::default()
     }
 }
 
