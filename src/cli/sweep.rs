@@ -8,7 +8,7 @@ use crate::base::{Diagnostic, Severity, Span};
 use crate::edit::{self, Assignment};
 use crate::profile::Profile;
 use crate::report::{Notation, Sweep, SweepRow, Tally};
-use crate::scenario::Program;
+use crate::scenario::{Program, model_named};
 use crate::trace::Model;
 use std::io::{self, Write};
 
@@ -85,7 +85,13 @@ impl Values {
                     text = edit::apply(&text, &edits);
                 }
                 Err(_) if assignment.name() == "model" => {
-                    model = Some(one_of_the_models(assignment.value(choice[nth]))?);
+                    match model_named(assignment.value(choice[nth]), assignment.values[choice[nth]]) {
+                        Ok(other) => model = Some(other),
+                        Err(diagnostic) => {
+                            show(&assignment.text, &diagnostic);
+                            return Ok(None);
+                        }
+                    }
                 }
                 Err(_) if assignment.name() == "profile" => {
                     match scenario.with_profile(assignment.value(choice[nth]).as_ref()) {
@@ -160,14 +166,6 @@ pub(super) struct Sweeping<'a> {
     pub(super) variant: Option<&'a str>,
     /// The model, where it is not the one that the text states.
     pub(super) model: Option<Model>,
-}
-
-fn one_of_the_models(name: &str) -> Result<Model, Complaint> {
-    let unknown = || {
-        let known = Model::ALL.map(Model::name).join("` and `");
-        Complaint::wrong(format!("--set: there is no model called `{name}`: there are `{known}`"))
-    };
-    Model::named(name).ok_or_else(unknown)
 }
 
 /// Runs every combination and writes the table.

@@ -254,6 +254,10 @@ impl<'t> Checker<'t> {
         if declares && is_certain {
             let (message, help) = match statement {
                 Process(_) => ("a process cannot stand in a block", "move it out of the block"),
+                Scenario(_) | Model(_) | Profile(_) => (
+                    "this line cannot stand in a block",
+                    "it is about the whole text: move it out of the block",
+                ),
                 _ => (
                     "a declaration cannot stand in a block",
                     "declare it before the block; an array such as `stream s[4]` declares several",

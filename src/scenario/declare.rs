@@ -24,6 +24,23 @@ const COUNTERS_MAX: u64 = 1 << 26;
 /// What a pool keeps for a stream, in counters.
 const COUNTERS_OF_A_POOL: usize = 64;
 
+/// The model of that name, which is written there.
+///
+/// # Errors
+///
+/// There is none.
+pub fn model_named(name: &str, span: Span) -> Result<Model, Box<Diagnostic>> {
+    Model::named(name).ok_or_else(|| {
+        let models = Model::ALL.map(Model::name);
+        let message = format!("there is no model called `{name}`");
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_MODEL, message, span, "");
+        Box::new(match nearest(name, models) {
+            Some(near) => diagnostic.fix(format!("did you mean `{near}`?"), span, near),
+            None => diagnostic.help(format!("there are `{}`", models.join("` and `"))),
+        })
+    })
+}
+
 impl Checker<'_> {
     /// Without a line about a device, there is one.
     pub(super) fn default_device(&mut self) {
@@ -56,17 +73,10 @@ impl Checker<'_> {
                 Diagnostic::error(codes::DUPLICATE_SETTING, message, model.span, "this is a second one");
             return self.tell(diagnostic.also(first, "the first one"));
         }
-        if let Some(known) = Model::named(&model.text) {
-            self.setup.model = known;
-            return;
+        match model_named(&model.text, model.span) {
+            Ok(known) => self.setup.model = known,
+            Err(diagnostic) => self.tell(*diagnostic),
         }
-        let models = Model::ALL.map(Model::name);
-        let message = format!("there is no model called `{}`", model.text);
-        let diagnostic = Diagnostic::error(codes::UNKNOWN_MODEL, message, model.span, "");
-        self.tell(match nearest(&model.text, models) {
-            Some(near) => diagnostic.fix(format!("did you mean `{near}`?"), model.span, near),
-            None => diagnostic.help(format!("there are `{}`", models.join("` and `"))),
-        });
     }
 
     pub(super) fn declare_device(&mut self, device: &ast::Device) {

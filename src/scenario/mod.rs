@@ -39,6 +39,7 @@ pub use broken::Broken;
 pub use check::{NAMES_MAX, RUN_STATEMENTS_MAX, check};
 pub use codes::TABLE as CODES;
 pub use cursor::{Cursor, Step};
+pub use declare::model_named;
 pub use demand::{Demand, Expect, Moment, When};
 pub use graphs::GraphAction;
 pub use program::{

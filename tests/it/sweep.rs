@@ -73,6 +73,9 @@ fn mistakes_have_their_place_and_leave_nothing_written() {
         ("scratch.release_threshold=3us", "a size is needed", " --> --set:1:27"),
         ("turns=4MiB", "this is a size", "swept.scn with turns=4MiB:5:16"),
         ("turms=4", "did you mean `turns`?", " --> --set:1:1"),
+        ("model=cuda,oxicda", "did you mean `oxicuda`?", " --> --set:1:12"),
+        ("model=hip", "there are `cuda` and `oxicuda`", " --> --set:1:7"),
+        ("profile.remp=off", "did you mean `remap`?", " --> --set:1:9"),
         ("turns=200000000", "run_too_long", "swept.scn with turns=200000000:5:1"),
     ];
     for (set, words, place) in cases {
