@@ -178,12 +178,13 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// Whether a copy goes from one device to another one: `cudaMemcpyPeerAsync` names both of them, and each touches its own
     /// memory.
     fn is_between_devices(&self, to: &Use, from: &Use) -> bool {
-        let home = |used: &Use| match used.memory {
-            Memory::Device(alloc) => match self.model.origin(alloc)? {
-                Origin::Pool(pool) => self.grants.pools[pool].home.map(|home| self.grants.physical[home]),
-                Origin::Outside(device) | Origin::Graph(device) => Some(device),
-            },
-            Memory::Managed(_) | Memory::HostPool(_) | Memory::Pinned(_) | Memory::Pageable(_) => None,
+        let home = |used: &Use| {
+            let Memory::Device(alloc) = used.memory else { return None };
+            let home = match self.model.origin(alloc)? {
+                Origin::Pool(pool) => self.grants.pools[pool].home?,
+                Origin::Outside(device) | Origin::Graph(device) => device,
+            };
+            Some(self.grants.physical[home])
         };
         home(to).zip(home(from)).is_some_and(|(to, from)| to != from)
     }

@@ -124,6 +124,17 @@ impl Graphs {
         );
     }
 
+    /// The executable graphs and the graphs with a branch in one of these streams, as far as they exist.
+    pub(super) fn of(&self, is_meant: impl Fn(StreamId) -> bool) -> impl Iterator<Item = Resource> {
+        let is_of = move |place: usize| {
+            self.graphs.get(place).is_some_and(|graph| graph.lanes.iter().any(|lane| is_meant(lane.own)))
+        };
+        let execs =
+            self.execs.iter_enumerated().map(|(id, exec)| (Resource::Exec(id), exec.map(|exec| exec.graph)));
+        let graphs = self.names.iter_enumerated().map(|(id, place)| (Resource::Graph(id), Some(*place)));
+        execs.chain(graphs).filter(move |(_, place)| place.is_some_and(&is_of)).map(|(resource, _)| resource)
+    }
+
     /// Whether the program has graphs.
     pub(super) fn are_used(&self) -> bool {
         !self.setups.is_empty()

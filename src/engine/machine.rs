@@ -2,6 +2,7 @@
 
 mod outside;
 mod readiness;
+mod reset;
 mod transfer;
 
 use super::access::Grants;
@@ -178,6 +179,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 return self.transfer(caller, *stream, takes, Returns::of_memset(*blocking, at.memory));
             }
             Call::Launch { stream, .. } if !self.may_launch(caller, *stream) => return Poll::Pending,
+            Call::ResetDevice(device) => return self.reset(caller, *device),
             Call::Await(signal) => return self.meet(caller, Awaited::Signal(*signal)),
             Call::Import { under, into } => return self.import(caller, *under, *into),
             Call::Join(other) => return self.meet(caller, Awaited::End(*other)),
@@ -279,6 +281,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             | Call::Import { .. }
             | Call::Join(_)
             | Call::Barrier(_)
+            | Call::ResetDevice(_)
             | Call::Copy { .. }
             | Call::Memset { .. } => {
                 unreachable!("a call that may block is made elsewhere")

@@ -8,7 +8,7 @@
 
 use super::machine::Caller;
 use super::{Chooser, Machine, Progress};
-use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, reuse_on_clone};
+use crate::base::{Bytes, DeviceId, EventId, IndexVec, PoolId, ProcessId, StreamId, reuse_on_clone};
 use crate::model::Allocator;
 use crate::order::Operation;
 use crate::trace::{
@@ -40,6 +40,8 @@ struct Pools {
 pub(super) struct Resources {
     streams: Vec<Existence>,
     events: Vec<Existence>,
+    /// The process of each event; those beyond are of the first one.
+    event_processes: IndexVec<EventId, ProcessId>,
     pools: Vec<Existence>,
     graphs: Vec<Existence>,
     execs: Vec<Existence>,
@@ -57,6 +59,7 @@ pub(super) struct Resources {
 reuse_on_clone!(Resources {
     streams,
     events,
+    event_processes,
     pools,
     graphs,
     execs,
@@ -80,6 +83,7 @@ impl Resources {
         let mut resources = Self {
             streams: vec![Existence::Yes; setup.streams.len()],
             events: vec![Existence::Yes; setup.events],
+            event_processes: setup.event_processes.clone(),
             pools: vec![Existence::Yes; setup.pools.len()],
             graphs: vec![Existence::Not; setup.graphs.len()],
             execs: vec![Existence::Not; setup.execs],
@@ -110,7 +114,8 @@ impl Resources {
         }
     }
 
-    fn exists(&self, resource: Resource) -> Result<(), Failure> {
+    /// Whether it exists; else, how a call fails that needs it.
+    pub(super) fn exists(&self, resource: Resource) -> Result<(), Failure> {
         let (existence, failure) = match resource {
             Resource::Stream(stream) => (self.streams[stream.index()], Failure::InvalidResourceHandle),
             Resource::Event(event) => (self.events[event.index()], Failure::InvalidResourceHandle),
@@ -165,6 +170,7 @@ impl Resources {
             Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }
+            | Call::ResetDevice(_)
             | Call::Reserve { .. }
             | Call::Touch { .. }
             | Call::Signal(_)
@@ -196,6 +202,13 @@ impl Resources {
             }
             GraphCall::Begin(_) | GraphCall::Trim(_) | GraphCall::Set { .. } => Ok(()),
         }
+    }
+
+    /// All events, with the process of each.
+    pub(super) fn events(&self) -> impl Iterator<Item = (EventId, ProcessId)> {
+        let process = |event| self.event_processes.get(event).copied();
+        let events = (0..self.events.len()).map(EventId::from_usize);
+        events.map(move |event| (event, process(event).unwrap_or_else(|| ProcessId::from_raw(0))))
     }
 
     /// A graph or an executable graph comes to exist.
@@ -244,7 +257,7 @@ impl Resources {
         Ok(Reply::Done)
     }
 
-    fn destroy(&mut self, resource: Resource) -> Result<(), Failure> {
+    pub(super) fn destroy(&mut self, resource: Resource) -> Result<(), Failure> {
         if let Resource::Pool(pool) = resource {
             if let Some(device) = self.homes[pool].map(|home| &mut self.devices[home]) {
                 if device.default == Some(pool) {

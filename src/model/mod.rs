@@ -77,7 +77,7 @@ pub enum Freed {
 pub enum Origin {
     /// That of a pool.
     Pool(PoolId),
-    /// That of a device, outside of pools.
+    /// That of a device, outside of pools, as its process knows it.
     Outside(DeviceId),
     /// That of a node of a graph, on a device.
     Graph(DeviceId),
@@ -93,7 +93,7 @@ pub trait Allocator: GraphMemory + Clone {
     /// [`Failure::OutOfMemory`]; [`Failure::InvalidValue`] for a size that the model does not take.
     fn alloc(&mut self, request: Request, known: Known<'_>) -> Result<Decision, Denied>;
 
-    /// Places memory outside of pools, or fails and changes nothing.
+    /// Places memory outside of pools on a device, as its process knows it, or fails and changes nothing.
     ///
     /// # Errors
     /// [`Failure::OutOfMemory`]; [`Failure::InvalidValue`] for managed memory of 0 bytes.
@@ -116,6 +116,9 @@ pub trait Allocator: GraphMemory + Clone {
     /// # Errors
     /// [`Failure::InvalidValue`] when the allocation is not live.
     fn plain_free(&mut self, alloc: AllocId) -> Result<Freed, Failure>;
+
+    /// Frees what was allocated outside of pools on a device, as its process knows it; adds what that was.
+    fn reset(&mut self, device: DeviceId, freed: &mut Vec<AllocId>);
 
     /// Whose memory a live allocation is. `None`: it is not live, or this model does not tell; then nobody asks who may touch
     /// it.

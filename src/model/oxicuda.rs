@@ -206,6 +206,10 @@ impl Allocator for Oxicuda {
         }
     }
 
+    fn reset(&mut self, device: DeviceId, freed: &mut Vec<AllocId>) {
+        self.plain.reset(device, freed);
+    }
+
     fn awaits_completion(&self) -> bool {
         false
     }

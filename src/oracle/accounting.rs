@@ -180,7 +180,8 @@ impl Accounting {
             Call::Alloc { pool, .. } => self.asked = pool.map(Asked::Pool),
             Call::Reserve { device, size } => self.reserving = Some((*device, size.0)),
             Call::Malloc { device, managed, .. } => {
-                self.asked = Some(Asked::Device { device: *device, managed: *managed });
+                let device = self.devices.physical(*device);
+                self.asked = Some(Asked::Device { device, managed: *managed });
             }
             Call::Free { alloc, .. } | Call::PlainFree { alloc } if *alloc != AllocId::NULL => {
                 self.freeing = Some(*alloc)
@@ -354,6 +355,10 @@ impl Sink for Accounting {
                 self.importing.remove(&event.host);
             }
             Kind::Node { call, alloc } => self.node(call, alloc),
+            Kind::Freed(alloc) => {
+                self.settle(None);
+                self.freed(alloc, None);
+            }
             Kind::GraphPool { device, state } => {
                 self.settle(None);
                 self.devices.graphs_reserve(device, state.reserved);

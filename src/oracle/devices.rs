@@ -46,6 +46,11 @@ impl Devices {
         }
     }
 
+    /// A device as the first process knows it.
+    pub(super) fn physical(&self, device: DeviceId) -> DeviceId {
+        self.graphs[device].0
+    }
+
     /// A pool holds so much.
     pub(super) fn reserved(&mut self, pool: PoolId, bytes: Bytes) {
         self.pools[pool].1 = bytes.0;

@@ -126,6 +126,11 @@ impl<'p> Book<'p> {
                     known.freed = Some(Freed { stmt: event.stmt, ticket: event.ticket });
                 }
             }
+            Kind::Freed(alloc) => {
+                if let Some(known) = self.known.get_mut(&alloc.serial) {
+                    known.freed = Some(Freed { stmt: event.stmt, ticket: None });
+                }
+            }
             Kind::Named(buffer) => {
                 if let Some(known) = self.known.get_mut(&self.latest) {
                     known.buffer = Some(buffer);

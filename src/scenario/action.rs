@@ -171,6 +171,8 @@ pub enum Action {
     },
     /// `destroy s`
     Destroy(Handle),
+    /// `reset gpu0`
+    ResetDevice(DeviceId),
     /// A call about graphs.
     Graph(GraphAction),
     /// Reads a figure into a register; part of an `expect`.

@@ -329,7 +329,17 @@ impl Checker<'_> {
         None
     }
 
+    /// A device, or a high mark.
     fn reset(&mut self, path: &Path) -> Option<Action> {
+        if let [device] = path.segments.as_slice()
+            && self.kind_of(&device.name) != Some(Kind::Pool)
+        {
+            self.no_index(device)?;
+            return match self.resolve(&device.name, &[Kind::Device])? {
+                Meaning::Device(device) => Some(Action::ResetDevice(device)),
+                _ => None,
+            };
+        }
         if let Some(figure) = self.graph_figure(path) {
             return self.reset_graphs(path, figure);
         }

@@ -317,9 +317,11 @@ impl Thread {
             Action::Read { reading, register } => self.reads(*register, Call::Read(*reading)),
             Action::Peek { reading, register } => self.reads(*register, Call::Peek(*reading)),
             Action::Export { .. } | Action::Import { .. } => self.shares(action, buffers)?,
-            Action::SetPool { .. } | Action::Grant { .. } | Action::Create { .. } | Action::Destroy(_) => {
-                self.existence(action)?
-            }
+            Action::SetPool { .. }
+            | Action::Grant { .. }
+            | Action::Create { .. }
+            | Action::Destroy(_)
+            | Action::ResetDevice(_) => self.existence(action)?,
             Action::HostFunction { stream, uses, takes, gives } => {
                 let uses = self.uses(uses, By::Host, buffers)?;
                 Call::HostFunction { stream: self.chosen(stream)?, takes: *takes, gives: *gives, uses }

@@ -347,6 +347,7 @@ impl Checker<'_> {
                 for name in element_names(declared, count) {
                     let called = self.reported(&name);
                     let event = self.names.events.push(called);
+                    self.setup.event_processes.push(self.process.id);
                     self.setup.interprocess.extend(events.interprocess.then_some(event));
                 }
                 Meaning::Event(Row { base, count })

@@ -146,6 +146,7 @@ impl Handles {
             | Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }
+            | Call::ResetDevice(_)
             | Call::Reserve { .. }
             | Call::Touch { .. }
             | Call::Signal(_)

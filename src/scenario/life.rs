@@ -210,6 +210,7 @@ impl Checker<'_> {
             let called = self.generation_of(&name.text);
             let event = self.names.events.push(called);
             self.setup.created.push(Resource::Event(event));
+            self.setup.event_processes.push(self.process.id);
             self.setup.interprocess.extend(interprocess.then_some(event));
         }
         Some(Resource::Event(first))

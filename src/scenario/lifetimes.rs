@@ -13,7 +13,7 @@ use super::{
     Action, Called, Chosen, ExportOf, Formula, GraphAction, Handle, ImportInto, Instruction, Outcome, Place,
     codes,
 };
-use crate::base::{BufferId, Diagnostic, StmtId};
+use crate::base::{BufferId, DeviceId, Diagnostic, StmtId};
 use crate::trace::Resource;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -164,6 +164,8 @@ struct Walk<'c> {
     buffers: usize,
     /// The place of each of them.
     resources: BTreeMap<Resource, usize>,
+    /// The device of each buffer that has memory outside of pools.
+    outside: BTreeMap<usize, DeviceId>,
     /// Two names that one handle may belong to: what is done to one may be done to the other.
     aliases: BTreeSet<(usize, usize)>,
     /// What the name that the latest call is about is if that call has failed.
@@ -207,6 +209,7 @@ impl<'c> Walk<'c> {
             registers: vec![0; checker.registers as usize],
             buffers: count,
             resources: resources.collect(),
+            outside: BTreeMap::new(),
             aliases: BTreeSet::new(),
             failed: None,
             handlers: Vec::new(),
@@ -327,9 +330,10 @@ impl<'c> Walk<'c> {
             Action::Alloc { buffer, size, pool, .. } => {
                 self.alloc(stmt, buffer, size, self.extents.kind_of(*pool));
             }
-            Action::Malloc { buffer, size, managed, .. } => {
+            Action::Malloc { device, buffer, size, managed } => {
                 let kind = if *managed { Kind::Managed } else { Kind::Device };
                 self.alloc(stmt, buffer, size, Some(kind));
+                self.outside.extend(self.chosen(buffer).map(|buffer| (buffer, *device)));
             }
             Action::Free { buffer, .. } | Action::PlainFree(buffer) => {
                 if let Some(buffer) = self.used(stmt, 0, buffer)
@@ -363,6 +367,7 @@ impl<'c> Walk<'c> {
                     self.destroy(stmt, slot);
                 }
             }
+            Action::ResetDevice(device) => self.reset(stmt, *device),
             Action::HostFunction { uses, .. } => {
                 for (nth, (place, _)) in uses.iter().enumerate() {
                     self.touched(stmt, nth, place, By::Host);
@@ -424,6 +429,7 @@ impl<'c> Walk<'c> {
 
     fn alloc(&mut self, stmt: StmtId, buffer: &Chosen<BufferId>, size: &Formula, kind: Option<Kind>) {
         let Some(buffer) = self.chosen(buffer) else { return };
+        self.outside.remove(&buffer);
         self.extents.allocated(buffer, size, kind);
         self.names(buffer);
         self.named_first(buffer);
@@ -486,6 +492,20 @@ impl<'c> Walk<'c> {
         }
         self.failed = Some((slot, self.lives[slot]));
         self.becomes(slot, Life::Gone);
+    }
+
+    /// Which of the streams, events and graphs go with a device, only the run can tell where there are several.
+    fn reset(&mut self, stmt: StmtId, device: DeviceId) {
+        if matches!((self.outcomes)(stmt), Outcome::Fails(_)) {
+            return;
+        }
+        let resources = self.resources.iter().filter(|(resource, _)| !matches!(resource, Resource::Pool(_)));
+        let outside = self.outside.iter().filter(|(_, on)| **on == device).map(|(buffer, _)| *buffer);
+        let gone: Vec<usize> = resources.map(|(_, slot)| *slot).chain(outside).collect();
+        for slot in gone {
+            self.names(slot);
+            self.becomes(slot, Life::Gone);
+        }
     }
 
     /// The place of what a name without an index stands for.

@@ -17,19 +17,17 @@ impl Checker<'_> {
 
     pub(super) fn reserve(&mut self, size: &ast::Expression, device: Option<&ast::Name>) -> Option<Action> {
         let size = self.runtime_value(size, Unit::Bytes);
-        Some(Action::Reserve { device: self.usual_device(device)?, size: size? })
+        let device = self.usual_device(device).map(|device| self.setup.physical(device));
+        Some(Action::Reserve { device: device?, size: size? })
     }
 
     /// The device that is named; else the first one, as in CUDA, where it is the current one of a thread that says nothing.
     fn usual_device(&mut self, name: Option<&ast::Name>) -> Option<DeviceId> {
-        let device = match name {
-            Some(name) => match self.resolve(name, &[Kind::Device])? {
-                Meaning::Device(device) => Some(device),
-                _ => None,
-            },
-            None => self.first_device(),
-        };
-        device.map(|device| self.setup.physical(device))
+        let Some(name) = name else { return self.first_device() };
+        match self.resolve(name, &[Kind::Device])? {
+            Meaning::Device(device) => Some(device),
+            _ => None,
+        }
     }
 
     pub(super) fn plain_free(&mut self, path: &Path) -> Option<Action> {

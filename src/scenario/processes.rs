@@ -289,7 +289,7 @@ impl Checker<'_> {
     }
 
     /// What a name stands for here, or further down.
-    fn kind_of(&self, name: &ast::Name) -> Option<Kind> {
+    pub(super) fn kind_of(&self, name: &ast::Name) -> Option<Kind> {
         self.table.get(&name.text).map(|binding| binding.kind).or_else(|| self.table.later(&name.text))
     }
 }

@@ -30,7 +30,7 @@ pub enum Call {
     },
     /// `cudaMalloc`, `cudaMallocManaged`: memory outside of pools.
     Malloc {
-        /// The device whose memory it is.
+        /// The device whose memory it is, as the process knows it.
         device: DeviceId,
         /// The size asked for.
         size: Bytes,
@@ -175,6 +175,9 @@ pub enum Call {
     },
     /// `cudaStreamDestroy`, `cudaEventDestroy`, `cudaMemPoolDestroy`, `cudaGraphDestroy`, `cudaGraphExecDestroy`: returns at once, and what was submitted goes on.
     Destroy(Resource),
+    /// `cudaDeviceReset`: waits for the work of a device, and destroys what belongs to it in the process, but for stream-ordered
+    /// memory and pools.
+    ResetDevice(DeviceId),
     /// `cudaMemPoolExportToShareableHandle`, `cudaMemPoolExportPointer`, `cudaIpcGetEventHandle`: whoever imports under this
     /// signal goes on, and has seen what this thread has.
     Export {
@@ -243,6 +246,7 @@ impl Call {
                 | Call::Import { .. }
                 | Call::Join(_)
                 | Call::Barrier(_)
+                | Call::ResetDevice(_)
         )
     }
 }

@@ -99,6 +99,8 @@ pub enum Kind<'a> {
         /// The operation.
         freed: Ticket,
     },
+    /// The reset of a device freed an allocation outside of pools.
+    Freed(AllocId),
     /// The memory of a device after a call about memory outside of pools, or when such a call failed.
     Device {
         /// The device.

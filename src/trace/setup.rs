@@ -19,6 +19,8 @@ pub struct Setup {
     pub streams: IndexVec<StreamId, StreamSetup>,
     /// How many events there are.
     pub events: usize,
+    /// The process of each event; those beyond are of the first one.
+    pub event_processes: IndexVec<EventId, ProcessId>,
     /// Those of them that other processes can open (`cudaEventInterprocess`), ascending.
     pub interprocess: Vec<EventId>,
     /// How many signals there are.
@@ -64,6 +66,7 @@ impl Default for Setup {
             pools: IndexVec::new(),
             streams: IndexVec::new(),
             events: 0,
+            event_processes: IndexVec::new(),
             interprocess: Vec::new(),
             signals: 0,
             hosts: 1,

@@ -157,7 +157,13 @@ It proves to the allocator what is complete, and a pool gives back what it holds
     word("sleep", CALLS, "The host does something else for that time."),
     word("trim", CALLS, "Gives back what a pool holds above a size and does not need, cudaMemPoolTrimTo."),
     word("set", CALLS, "Sets an attribute of a pool, or the current pool of a device (`set gpu0.pool = p`)."),
-    word("reset", CALLS, "Sets a high mark back to what is now, as CUDA does."),
+    word(
+        "reset",
+        CALLS,
+        "Sets a high mark back to what is now, as CUDA does; or resets a device, cudaDeviceReset.
+`reset gpu0` waits for the device, and destroys its streams, its events and its graphs, and what `malloc` gave. Memory of
+pools lives, and so do the pools.",
+    ),
     word("signal", CALLS, "Gives a signal: whatever waits for it goes on."),
     word("await", CALLS, "The thread waits until a signal is given, or for what `async` began."),
     word("join", CALLS, "The thread waits until another one has ended."),

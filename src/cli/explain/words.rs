@@ -259,8 +259,8 @@ expects it, `or_fails out_of_memory` accepts it. Lines about the missing buffer 
     failure(
         "invalid_resource_handle",
         "A stream or an event does not exist any more, or not yet, cudaErrorInvalidResourceHandle.
-After `destroy s` the name `s` still holds the handle, and the program may go on to use it by mistake; the call changes
-nothing. Of a pool the same mistake is invalid_value. `fails invalid_resource_handle` at the end of the line expects it.",
+After `destroy s`, or `reset gpu0`, the name `s` still holds the handle, and the program may go on to use it by mistake;
+the call changes nothing. Of a pool the same mistake is invalid_value. `fails invalid_resource_handle` at the end of the line expects it.",
         "scenarios/sync/destroyed_stream.scn",
     ),
     failure(

@@ -22,7 +22,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if let Ok(decision) = &result {
             self.emit(caller, None, Kind::Decided(decision));
         }
-        self.emit_device_state(caller, device);
+        self.emit_device_state(caller, self.physical(device));
         result.map(Reply::Allocated)
     }
 
@@ -129,7 +129,12 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
     }
 
-    fn emit_device_state(&mut self, caller: Caller, device: DeviceId) {
+    /// A device as the first process knows it.
+    pub(super) fn physical(&self, device: DeviceId) -> DeviceId {
+        self.devices[device].same_as.unwrap_or(device)
+    }
+
+    pub(super) fn emit_device_state(&mut self, caller: Caller, device: DeviceId) {
         if self.sink.wants(Detail::States) {
             self.look(caller.host);
             let state = self.model.device(device, &self.threads.hosts[caller.host].visible);

@@ -150,6 +150,11 @@ impl Graphs {
         graphs.chain(pools).fold(0, u128::wrapping_add)
     }
 
+    /// A device as the first process knows it.
+    pub(super) fn physical(&self, device: DeviceId) -> DeviceId {
+        self.homes[device]
+    }
+
     /// Whose memory a node's is.
     pub(super) fn device_of(&self, key: GraphKey, node: usize) -> DeviceId {
         let graph = &self.graphs[key.0 as usize];

@@ -335,10 +335,14 @@ impl Allocator for Cuda {
         }
     }
 
+    fn reset(&mut self, device: DeviceId, freed: &mut Vec<AllocId>) {
+        self.leave_all(device, freed);
+    }
+
     fn origin(&self, alloc: AllocId) -> Option<Origin> {
         Some(match self.owner(alloc)? {
             Owner::Pool(pool, ..) => Origin::Pool(pool),
-            Owner::Outside(plain) => Origin::Outside(plain.device),
+            Owner::Outside(plain) => Origin::Outside(plain.seen_as),
             Owner::Import(import) => Origin::Pool(import.pool),
             Owner::Graph(key, node) => Origin::Graph(self.graphs.device_of(key, node as usize)),
         })

@@ -18,6 +18,8 @@ const RETURNED_MAX: usize = 1_024;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain {
     pub(super) device: DeviceId,
+    /// The device as the process knows it.
+    pub(super) seen_as: DeviceId,
     start: u64,
     size: u64,
     /// Whether it takes memory of the device.
@@ -65,7 +67,7 @@ impl Outside {
 
 /// The part of the digest of a live allocation.
 fn trace_of(plain: &Plain, alloc: AllocId) -> u128 {
-    let device = plain.device.index() as u64;
+    let device = plain.seen_as.index() as u64;
     mix(&[5, plain.start, plain.size, device << 1 | u64::from(plain.managed), u64::from(alloc.serial)])
 }
 
@@ -97,10 +99,11 @@ impl Cuda {
 
     pub(super) fn place_outside(
         &mut self,
-        device: DeviceId,
+        seen_as: DeviceId,
         requested: Bytes,
         managed: bool,
     ) -> Result<Decision, Failure> {
+        let device = self.graphs.physical(seen_as);
         if requested == Bytes::ZERO {
             return if managed { Err(Failure::InvalidValue) } else { Ok(Decision::null()) };
         }
@@ -114,7 +117,7 @@ impl Cuda {
             return Err(Failure::OutOfMemory);
         }
         let start = self.addresses.take(size).ok_or(Failure::OutOfMemory)?;
-        let plain = Plain { device, start, size, managed };
+        let plain = Plain { device, seen_as, start, size, managed };
         let alloc = self.next_id();
         self.devices[device].outside += plain.taken();
         self.outside.managed += size - plain.taken();
@@ -145,6 +148,21 @@ impl Cuda {
         match at {
             Some(at) => self.outside.leaving.push((at, plain)),
             None => self.give_back(&plain),
+        }
+    }
+
+    /// All of a device is live no more.
+    pub(super) fn leave_all(&mut self, seen_as: DeviceId, freed: &mut Vec<AllocId>) {
+        for slot in 0..self.live.len() {
+            let super::Live { serial, owner } = self.live[slot];
+            let alloc = AllocId { slot: slot as u32, serial };
+            if let super::Owner::Outside(plain) = owner
+                && plain.seen_as == seen_as
+                && self.remove(alloc).is_ok()
+            {
+                self.leave(plain, alloc, None);
+                freed.push(alloc);
+            }
         }
     }
 

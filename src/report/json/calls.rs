@@ -31,6 +31,7 @@ pub(super) enum CallLine<'a> {
     Create { resource: &'static str, name: &'a str, reusing: Option<&'a str> },
     Destroy { resource: &'static str, name: &'a str },
     Read { of: Cow<'a, str>, figure: &'static str },
+    ResetDevice { device: &'a str },
     Malloc { device: &'a str, size: u64, managed: bool },
     Reserve { device: &'a str, size: u64 },
     PlainFree { block: String, serial: u32 },
@@ -146,6 +147,7 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         | Call::Import { .. }
         | Call::Create { .. }
         | Call::Destroy(_)
+        | Call::ResetDevice(_)
         | Call::Malloc { .. } => resource_line(book, call),
         Call::Read(reading) | Call::Peek(reading) => {
             CallLine::Read { of: read_of(names, *reading), figure: reading.name() }
@@ -195,6 +197,7 @@ fn resource_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Malloc { device, size, managed } => {
             CallLine::Malloc { device: &names.devices[*device], size: size.0, managed: *managed }
         }
+        Call::ResetDevice(device) => CallLine::ResetDevice { device: &names.devices[*device] },
         Call::PlainFree { alloc } => CallLine::PlainFree { block: book.block(*alloc), serial: alloc.serial },
         Call::Trim { pool, keep } => CallLine::Trim { pool: &names.pools[*pool], keep: keep.0 },
         Call::Reserve { device, size } => CallLine::Reserve { device: &names.devices[*device], size: size.0 },

@@ -171,6 +171,10 @@ enum Body<'a> {
         bytes: u64,
         freed: Operation<'a>,
     },
+    Freed {
+        block: String,
+        serial: u32,
+    },
     Device {
         device: &'a str,
         state: DeviceLine,
@@ -342,6 +346,7 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
         Kind::Returned { device, bytes, freed } => {
             Body::Returned { device: &names.devices[device], bytes: bytes.0, freed: operation(book, freed) }
         }
+        Kind::Freed(alloc) => Body::Freed { block: book.block(alloc), serial: alloc.serial },
         Kind::Device { device, state } => {
             Body::Device { device: &names.devices[device], state: device_line(*state) }
         }

@@ -102,6 +102,10 @@ impl Timeline {
             }
             // A call that waited for its copy has returned.
             Kind::Seen { .. } => self.host_goes_on(event.host, event.at),
+            Kind::Freed(alloc) => {
+                self.settle(book);
+                self.freeing_at = book.known(alloc).map(|known| (alloc, known.range.start, event.at));
+            }
             Kind::Failed(_) => (self.allocating, self.freeing, self.freeing_at) = (None, None, None),
             Kind::Start => {
                 if let Some(operation) = event.ticket.and_then(|ticket| self.operations.get_mut(&ticket)) {

@@ -44,6 +44,7 @@ impl Thread {
                 Call::Create { resource: *first, reusing }
             }
             Action::Destroy(handle) => Call::Destroy(self.resource(handle)?),
+            Action::ResetDevice(device) => Call::ResetDevice(*device),
             _ => unreachable!("only such actions come here"),
         })
     }

@@ -153,7 +153,7 @@ pub(super) const VALIDITY: &[Rule] = &[
         23,
         "Memory from pools belongs to no context: it outlives the destruction of a context and a reset of the device.",
         "CUDA driver API, cuCtxDestroy; CUDA runtime API, cudaDeviceReset; CUDA Programming Guide 4.3.5.4",
-        not_yet("a reset of a device"),
+        shown("scenarios/basics/device_reset.scn"),
     ),
     rule(
         24,
