@@ -148,6 +148,13 @@ fn invalid_lines() {
         ("expect p.internal < on", "7 wrong_unit: `on` and `off` have no order"),
         ("set p.padding = 0", "7 unknown_attribute: `padding` is a figure that can only be read"),
         ("reset p.used", "7 unknown_attribute: only a high mark can be reset"),
+        ("reset p", "7 unknown_attribute: a pool and its attribute are needed here"),
+        ("reset a", "7 wrong_kind: `a` is a stream, but a device is needed here"),
+        ("reset gpu1", "7 unknown_name: nothing is called `gpu1`"),
+        (
+            "y = malloc 1B\nreset gpu0\ny = malloc 1B\ny = malloc 1B",
+            "10 still_live: `y` gets a new allocation while it is live",
+        ),
         ("a: x = alloc 1MiB from a", "7 wrong_kind: `a` is a stream, but a pool is needed here"),
         ("a: x = alloc p.used", "7 not_constant: `p.used` is known only when the run gets here"),
         ("a: e = alloc 1MiB", "7 duplicate_name: `e` is already the name of an event"),
