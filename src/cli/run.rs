@@ -26,7 +26,8 @@ each. NAME is
   POOL.follow_event, .opportunistic, .internal   `on` or `off`
   gpu0.default_pool.release_threshold            and its three policies
   gpu0.memory                                    a size
-  gpu0.driver, gpu0.memory_pools                 `11.2`; `on` or `off`
+  gpu0.driver                                    `11.2`
+  gpu0.memory_pools, gpu0.oversubscribe          `on` or `off`
   profile.remap, profile.unused_first, ..        `millpond explain profile`
   NAME                                           the value of a `let NAME`
   profile                                        a name or a file, as --profile

@@ -3,7 +3,7 @@
 
 use super::accounting::Violation;
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId};
-use crate::trace::{DeviceState, Model, PoolSetup, Setup, Ticket};
+use crate::trace::{DeviceSetup, DeviceState, Model, PoolSetup, Setup, Ticket};
 use std::collections::BTreeMap;
 
 /// The books of the devices.
@@ -23,6 +23,7 @@ pub(super) struct Devices {
 #[derive(Clone, Copy, Debug, Default)]
 struct Book {
     memory: u64,
+    oversubscribes: bool,
     outside: u64,
     /// The part of it that other programs hold.
     others: u64,
@@ -36,9 +37,12 @@ fn takes_from(setup: &Setup, pool: &PoolSetup) -> Option<DeviceId> {
 impl Devices {
     /// The books before the first call.
     pub(super) fn new(setup: &Setup) -> Self {
-        let book = |memory: Bytes| Book { memory: memory.0, outside: 0, others: 0 };
+        let book = |device: &DeviceSetup| {
+            let (memory, oversubscribes) = (device.memory.0, device.oversubscribe);
+            Book { memory, oversubscribes, outside: 0, others: 0 }
+        };
         Self {
-            books: setup.devices.iter().map(|device| book(device.memory)).collect(),
+            books: setup.devices.iter().map(book).collect(),
             pools: setup.pools.iter().map(|pool| (takes_from(setup, pool), 0)).collect(),
             graphs: setup.devices.indices().map(|device| (setup.physical(device), 0)).collect(),
             leaving: BTreeMap::new(),
@@ -101,7 +105,7 @@ impl Devices {
 
     /// Compares what the allocator says about a device with the books.
     pub(super) fn state(&self, device: DeviceId, state: &DeviceState) -> Result<(), Violation> {
-        let Book { memory, outside, .. } = self.books[device];
+        let Book { memory, oversubscribes, outside, .. } = self.books[device];
         let pools = self.pools.iter().filter(|(on, _)| *on == Some(device)).map(|(_, bytes)| *bytes);
         // What graph pools hold counts among the pools.
         let graphs = self.graphs.iter().filter(|(on, _)| *on == device).map(|(_, bytes)| *bytes);
@@ -112,7 +116,7 @@ impl Devices {
         self.compare(device, "pools", state.pools, pools)?;
         self.compare(device, "outside", state.outside, outside)?;
         self.compare(device, "leaving", state.leaving, leaving)?;
-        if self.is_unlimited && pools.saturating_add(outside) > memory {
+        if (self.is_unlimited || oversubscribes) && pools.saturating_add(outside) > memory {
             return Ok(());
         }
         // In wide numbers, so that more than there is shows as such.

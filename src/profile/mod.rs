@@ -15,6 +15,8 @@ pub struct Profile {
     pub driver: u32,
     /// Whether a device that does not say so itself has memory pools.
     pub memory_pools: bool,
+    /// Whether a device that does not say so itself hands out more memory than it has.
+    pub oversubscribe: bool,
     /// Allocations are rounded up to this, and start at a multiple of it.
     pub alignment: Bytes,
     /// Pools grow in chunks of this size.
@@ -115,12 +117,13 @@ impl Profile {
     /// What is wrong with the text, with the line where it is known.
     pub fn read(text: &str) -> Result<Self, ProfileError> {
         let document: Document = ron::from_str(text).map_err(|error| ProfileError(error.to_string()))?;
-        let Document { memory, driver, memory_pools, rules, host } = document;
+        let Document { memory, driver, memory_pools, oversubscribe, rules, host } = document;
         let profile = Self {
             memory: size("memory", &memory)?,
             driver: Self::version(&driver)
                 .ok_or_else(|| ProfileError(format!("driver: `{driver}` is no version such as `11.2`")))?,
             memory_pools,
+            oversubscribe,
             alignment: size("rules.alignment", &rules.alignment)?,
             growth: size("rules.growth", &rules.growth)?,
             granule: size("rules.granule", &rules.granule)?,
@@ -141,10 +144,11 @@ impl Profile {
     }
 
     /// The names of its settings, as a text has them.
-    pub const SETTINGS: [&str; 17] = [
+    pub const SETTINGS: [&str; 18] = [
         "memory",
         "driver",
         "memory_pools",
+        "oversubscribe",
         "alignment",
         "growth",
         "granule",
@@ -220,6 +224,7 @@ struct Document {
     memory: String,
     driver: String,
     memory_pools: bool,
+    oversubscribe: bool,
     rules: Rules,
     host: Host,
 }

@@ -5,6 +5,7 @@
 
 mod document;
 mod graph;
+mod held;
 mod json;
 mod names;
 mod snapshot;

@@ -81,7 +81,7 @@ impl Checker<'_> {
 
     pub(super) fn declare_device(&mut self, device: &ast::Device) {
         let (mut stated, mut peers) = (Stated::default(), Vec::new());
-        let known = ["memory", "peers", "driver", "memory_pools"];
+        let known = ["memory", "peers", "driver", "memory_pools", "oversubscribe"];
         for (setting, name) in self.settings(&device.settings, "device", &known) {
             if name == "peers" {
                 peers = self.peer_names(setting);

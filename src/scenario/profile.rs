@@ -15,6 +15,7 @@ pub(super) struct Stated {
     memory: Option<Bytes>,
     driver: Option<u32>,
     memory_pools: Option<bool>,
+    oversubscribe: Option<bool>,
 }
 
 impl Stated {
@@ -22,6 +23,7 @@ impl Stated {
         device.memory = self.memory.unwrap_or(profile.memory);
         device.driver = self.driver.unwrap_or(profile.driver);
         device.memory_pools = self.memory_pools.unwrap_or(profile.memory_pools);
+        device.oversubscribe = self.oversubscribe.unwrap_or(profile.oversubscribe);
     }
 }
 
@@ -53,9 +55,11 @@ impl Checker<'_> {
         }
         for device in self.setup.devices.indices() {
             if let Some(same) = self.setup.devices[device].same_as {
-                let DeviceSetup { memory, driver, memory_pools, .. } = self.setup.devices[same];
+                let DeviceSetup { memory, driver, memory_pools, oversubscribe, .. } =
+                    self.setup.devices[same];
                 let seen = &mut self.setup.devices[device];
-                (seen.memory, seen.driver, seen.memory_pools) = (memory, driver, memory_pools);
+                (seen.memory, seen.driver) = (memory, driver);
+                (seen.memory_pools, seen.oversubscribe) = (memory_pools, oversubscribe);
             }
         }
         self.profile = profile;
@@ -70,6 +74,7 @@ impl Checker<'_> {
             }
             "driver" => set(&mut profile.driver, self.version_of(setting)),
             "memory_pools" => set(&mut profile.memory_pools, self.switch(setting)),
+            "oversubscribe" => set(&mut profile.oversubscribe, self.switch(setting)),
             "alignment" => set(&mut profile.alignment, self.size_of(setting)),
             "growth" => set(&mut profile.growth, self.size_of(setting)),
             "granule" => set(&mut profile.granule, self.size_of(setting)),
@@ -109,6 +114,7 @@ impl Checker<'_> {
         match name {
             "driver" => stated.driver = self.version_of(setting),
             "memory_pools" => stated.memory_pools = self.switch(setting),
+            "oversubscribe" => stated.oversubscribe = self.switch(setting),
             _ => {
                 let value = self.setting_value(setting, "a size such as `80GiB`");
                 stated.memory = value.and_then(|value| self.memory_size(value));

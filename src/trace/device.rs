@@ -18,9 +18,18 @@ pub struct DeviceState {
 }
 
 impl DeviceState {
-    /// What nobody holds. Nothing, where a model hands out more than the device has.
+    /// What nobody holds. Nothing, where more is handed out than the device has.
     pub fn free(self) -> Bytes {
-        Bytes(self.memory.0.saturating_sub(self.pools.0).saturating_sub(self.outside.0))
+        Bytes(self.memory.0.saturating_sub(self.held()))
+    }
+
+    /// What is held beyond the memory of the device.
+    pub fn beyond(self) -> Bytes {
+        Bytes(self.held().saturating_sub(self.memory.0))
+    }
+
+    fn held(self) -> u64 {
+        self.pools.0.saturating_add(self.outside.0)
     }
 }
 
@@ -29,6 +38,8 @@ impl DeviceState {
 pub enum DeviceFigure {
     /// The bytes that nobody holds.
     Free,
+    /// The bytes that are held beyond its memory.
+    Beyond,
     /// All bytes.
     Memory,
     /// The version of the driver: 11020 is 11.2.
@@ -41,8 +52,9 @@ pub enum DeviceFigure {
 
 impl DeviceFigure {
     /// Every figure.
-    pub const ALL: [DeviceFigure; 5] = [
+    pub const ALL: [DeviceFigure; 6] = [
         DeviceFigure::Free,
+        DeviceFigure::Beyond,
         DeviceFigure::Memory,
         DeviceFigure::Driver,
         DeviceFigure::MemoryPools,
@@ -53,6 +65,7 @@ impl DeviceFigure {
     pub const fn name(self) -> &'static str {
         match self {
             DeviceFigure::Free => "free",
+            DeviceFigure::Beyond => "beyond",
             DeviceFigure::Memory => "memory",
             DeviceFigure::Driver => "driver",
             DeviceFigure::MemoryPools => "memory_pools",

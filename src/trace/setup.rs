@@ -130,6 +130,8 @@ pub struct DeviceSetup {
     pub driver: u32,
     /// Whether it has memory pools, its driver permitting.
     pub memory_pools: bool,
+    /// Whether it hands out more memory than it has; what is beyond is memory of the system.
+    pub oversubscribe: bool,
     /// The process that sees it so. Each process has streams, pools and a default stream of its own on a device, and so an id
     /// of its own for it.
     pub process: ProcessId,
@@ -148,7 +150,8 @@ impl DeviceSetup {
     /// A device of the first process, without peers, with all capabilities.
     pub fn new(memory: Bytes) -> Self {
         let (peers, process) = (DeviceSet::NONE, ProcessId::from_raw(0));
-        Self { memory, peers, driver: 13_000, memory_pools: true, process, same_as: None }
+        let (memory_pools, oversubscribe) = (true, false);
+        Self { memory, peers, driver: 13_000, memory_pools, oversubscribe, process, same_as: None }
     }
 
     /// Whether it has memory pools (`cudaDevAttrMemoryPoolsSupported`).
@@ -164,7 +167,7 @@ impl DeviceSetup {
     /// A figure that no run changes; a switch is 0 or 1.
     pub fn figure(&self, figure: DeviceFigure) -> Option<u64> {
         Some(match figure {
-            DeviceFigure::Free => return None,
+            DeviceFigure::Free | DeviceFigure::Beyond => return None,
             DeviceFigure::Memory => self.memory.0,
             DeviceFigure::Driver => self.driver.into(),
             DeviceFigure::MemoryPools => self.has_pools().into(),

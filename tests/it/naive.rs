@@ -56,10 +56,11 @@ impl Walk {
         let streams = draws.between(1, 4) as usize;
         let memory = CHUNK * draws.between(2, 6) + GRANULE * draws.below(16);
         let remap = draws.below(2) == 0;
+        let oversubscribe = draws.below(4) == 0;
         let pools: IndexVec<PoolId, PoolSetup> = index_vec![any_pool(&mut draws), any_pool(&mut draws)];
         let naive_pools = pools.iter().map(NaivePool::new).collect();
         let setup = Setup {
-            devices: index_vec![DeviceSetup::new(Bytes(memory))],
+            devices: index_vec![DeviceSetup { oversubscribe, ..DeviceSetup::new(Bytes(memory)) }],
             pools,
             streams: (0..streams).map(|_| StreamSetup { device, kind: StreamKind::NonBlocking }).collect(),
             rules: rules(remap),
@@ -71,6 +72,7 @@ impl Walk {
             cuda: Cuda::new(&setup),
             naive: Naive {
                 memory,
+                most: if oversubscribe { DeviceSetup::MEMORY_MAX.0 } else { memory },
                 remap,
                 pools: naive_pools,
                 serial: 0,
@@ -310,7 +312,9 @@ impl Walk {
             outside: Bytes(held.map(|plain| plain.size).sum()),
             leaving: Bytes(leaving.sum()),
         };
-        assert_eq!((state, state.free().0), (expected, naive.free_memory()));
+        let held = naive.most - naive.free_memory();
+        assert_eq!((state, state.free().0), (expected, naive.memory.saturating_sub(held)));
+        assert_eq!(state.beyond().0, held.saturating_sub(naive.memory));
         for (index, naive) in self.naive.pools.iter().enumerate() {
             let picture = self.cuda.picture(PoolId::new(index));
             let state = picture.state;

@@ -399,6 +399,13 @@ and where each comes from.",
         "What a pool gives back to make room for its own growth: nothing (`off`), idle chunks (`idle`), idle parts (`full`).",
     ),
     form(
+        "oversubscribe",
+        "device gpu0 { oversubscribe = on }",
+        PROFILES,
+        "Whether a device hands out more memory than it has, instead of failing; also a setting of the profile.
+What is beyond is memory of the system, as drivers on Windows do; `gpu0.beyond` says how much. No timing changes.",
+    ),
+    form(
         "unused_first",
         "profile { unused_first = on }",
         PROFILES,

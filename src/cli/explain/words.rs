@@ -184,6 +184,12 @@ Together with what pools have reserved and what is outside of pools they are all
         "scenarios/basics/plain_malloc_and_free.scn",
     ),
     device_figure(
+        "beyond",
+        "Bytes that are held beyond the memory of a device; in a scenario `gpu0.beyond`.
+With `oversubscribe = on` they are memory of the system, as drivers on Windows do. Else it is 0: the allocation fails.",
+        "scenarios/limits/soft_capacity.scn",
+    ),
+    device_figure(
         "memory",
         "All bytes of a device, cudaMemGetInfo; in a scenario `gpu0.memory`.",
         "scenarios/basics/plain_malloc_and_free.scn",

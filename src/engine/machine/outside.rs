@@ -7,7 +7,7 @@ use crate::engine::threads::{Awaited, Blocked};
 use crate::engine::{Chooser, Progress};
 use crate::model::{Allocator, Freed, Origin};
 use crate::order::{Effect, Runs};
-use crate::trace::{AllocId, Detail, Failure, Kind, Reading, Reply, Sink, Target};
+use crate::trace::{AllocId, Detail, DeviceFigure, Failure, Kind, Reading, Reply, Sink, Target};
 use std::task::Poll;
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
@@ -124,7 +124,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                     return value;
                 }
                 self.look(caller.host);
-                self.model.device(device, &self.threads.hosts[caller.host].visible).free().0
+                let state = self.model.device(device, &self.threads.hosts[caller.host].visible);
+                if figure == DeviceFigure::Beyond { state.beyond().0 } else { state.free().0 }
             }
         }
     }

@@ -345,7 +345,7 @@ impl Cuda {
             let lacks: u64 = plan.missing.iter().map(|(.., size)| size).sum();
             let idle: u64 = self.idle(plan, launch).iter().map(|(_, size)| size).sum();
             plan.growth = lacks.saturating_sub(idle);
-            if plan.growth > self.free_memory(self.graphs.homes[plan.device]) {
+            if plan.growth > self.room_on(self.graphs.homes[plan.device]) {
                 return Err(Failure::OutOfMemory);
             }
         }

@@ -56,6 +56,8 @@ pub struct Cuda {
 #[derive(Clone, Copy, Debug)]
 struct Device {
     memory: u64,
+    /// At most so much is handed out.
+    most: u64,
     /// By pools.
     reserved: u64,
     /// By allocations outside of pools, and by other programs.
@@ -110,14 +112,15 @@ impl Cuda {
         let host = DeviceId::from_usize(setup.devices.len());
         let home = |pool: &PoolSetup| pool.location.device().map_or(host, |device| setup.physical(device));
         let pool = |pool| Pool::new(pool, home(pool), setup.rules.granule, streams);
-        let memory = setup.devices.iter().map(|device| device.memory).chain([DeviceSetup::MEMORY_MAX]);
-        let device = |memory: Bytes| {
+        let device = |memory: Bytes, oversubscribe: bool| {
             let memory = memory.min(DeviceSetup::MEMORY_MAX).0;
-            Device { memory, reserved: 0, outside: 0, others: 0 }
+            let most = if oversubscribe { DeviceSetup::MEMORY_MAX.0 } else { memory };
+            Device { memory, most, reserved: 0, outside: 0, others: 0 }
         };
+        let devices = setup.devices.iter().map(|setup| device(setup.memory, setup.oversubscribe));
         Self {
             rules: setup.rules,
-            devices: memory.map(device).collect(),
+            devices: devices.chain([device(DeviceSetup::MEMORY_MAX, false)]).collect(),
             pools: setup.pools.iter().map(pool).collect(),
             processes: setup.devices.iter().map(|device| device.process).collect(),
             addresses: AddressSpace::new(setup.rules.growth.0),
@@ -135,7 +138,7 @@ impl Cuda {
     }
 
     fn room_of(&self, pool: &Pool) -> u64 {
-        self.room_with(pool, self.free_memory(pool.device))
+        self.room_with(pool, self.room_on(pool.device))
     }
 
     /// What the pool would map for a request, when it may map `room`.
@@ -231,7 +234,7 @@ impl Cuda {
     fn serve(&mut self, request: Request, known: Known<'_>, size: u64) -> Option<Served> {
         for class in reuse::order(&self.rules) {
             let pool = &self.pools[request.pool];
-            if class == Policy::Internal && !self.reach(pool, size, self.free_memory(pool.device)).waits {
+            if class == Policy::Internal && !self.reach(pool, size, self.room_on(pool.device)).waits {
                 continue;
             }
             let search = self.search(request, known, size);
@@ -429,7 +432,7 @@ impl Allocator for Cuda {
         let pool = &self.pools[request.pool];
         // A size that cannot even be rounded up fits nowhere.
         let size = self.rounded(request.size).unwrap_or(u64::MAX);
-        let reach = self.reach(pool, size, self.free_memory(pool.device));
+        let reach = self.reach(pool, size, self.room_on(pool.device));
         let otherwise = self.reach_otherwise(reach, pool, size, known.seen);
         self.search(request, known, size).refusals(Bytes(self.room_of(pool)), reach, otherwise)
     }

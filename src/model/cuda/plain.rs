@@ -72,16 +72,16 @@ fn trace_of(plain: &Plain, alloc: AllocId) -> u128 {
 }
 
 impl Cuda {
-    /// What nobody holds of a device's memory.
-    pub(super) fn free_memory(&self, device: DeviceId) -> u64 {
+    /// What can still be had of a device: what nobody holds, and of the system where it oversubscribes.
+    pub(super) fn room_on(&self, device: DeviceId) -> u64 {
         let device = self.devices[device];
-        device.memory - device.reserved - device.outside
+        device.most - device.reserved - device.outside
     }
 
     /// What a request could get, had no device got further than the host has seen, and had all of them got to the end of what
     /// was submitted.
     pub(super) fn reach_otherwise(&self, reach: Reach, pool: &Pool, size: u64, seen: &Cut) -> [Reach; 2] {
-        let (free, device) = (self.free_memory(pool.device), pool.device);
+        let (free, device) = (self.room_on(pool.device), pool.device);
         let not_seen = |(at, on, _): &&(Ticket, DeviceId, u64)| *on == device && !at.within(seen);
         let lucky: u64 = self.outside.returned.iter().filter(not_seen).map(|(_, _, bytes)| bytes).sum();
         let leaving: u64 = self.outside.of(device).map(|(_, plain)| plain.taken()).sum();
@@ -111,7 +111,7 @@ impl Cuda {
         // Managed memory has a limit too, so that addresses are left for devices.
         let room = match managed {
             true => DeviceSetup::MEMORY_MAX.0 - self.outside.managed,
-            false => self.free_memory(device),
+            false => self.room_on(device),
         };
         if size > room {
             return Err(Failure::OutOfMemory);
@@ -130,7 +130,7 @@ impl Cuda {
     /// Other programs hold so much of a device, whatever they held before.
     pub(super) fn hold_by_others(&mut self, device: DeviceId, size: u64) -> Result<(), Failure> {
         let before = self.devices[device].others;
-        if size > self.free_memory(device) + before {
+        if size > self.room_on(device) + before {
             return Err(Failure::OutOfMemory);
         }
         let of_digest = |size| mix(&[8, device.index() as u64, size]);

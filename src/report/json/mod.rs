@@ -265,6 +265,7 @@ struct DeviceLine {
     outside: u64,
     leaving: u64,
     free: u64,
+    beyond: u64,
 }
 
 #[derive(Serialize)]
@@ -443,6 +444,7 @@ fn device_line(state: DeviceState) -> DeviceLine {
         outside: state.outside.0,
         leaving: state.leaving.0,
         free: state.free().0,
+        beyond: state.beyond().0,
     }
 }
 

@@ -5,8 +5,9 @@
 
 use super::judgement::{rest, value, why};
 use super::table::{columns_of, shorten};
-use crate::base::{Bytes, DeviceId, ExpectId, PoolId, StmtId};
+use crate::base::{Bytes, ExpectId, StmtId};
 use crate::oracle::{Mismatch, Verdict, mismatch};
+use crate::report::held::Held;
 use crate::report::names::Book;
 use crate::scenario::{Action, Demand, Instruction, Program, Unit};
 use crate::trace::{
@@ -34,10 +35,7 @@ pub(super) struct Mismatches {
     reads: BTreeMap<StmtId, Vec<Read>>,
     /// Each of these figures, and the statement that changed it last.
     figures: BTreeMap<Read, (u64, Option<StmtId>)>,
-    /// What each pool has reserved: it is missing from the free memory of its device.
-    reserved: BTreeMap<PoolId, u64>,
-    /// The same of the graph pool of each device.
-    graphs: BTreeMap<DeviceId, u64>,
+    held: Held,
     /// What the call in progress gives a device, and its statement; it counts once it did not fail.
     granting: Option<(Read, Reach, StmtId)>,
     /// For each expectation that fails, since when, at the first time.
@@ -58,16 +56,21 @@ impl Mismatches {
         }
         let figures =
             reads.values().flatten().map(|read| (*read, (at_start(program, *read), None))).collect();
-        let (reserved, graphs, failing) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { reads, figures, reserved, graphs, granting: None, failing }
+        Self { reads, figures, held: Held::new(&program.setup), granting: None, failing: BTreeMap::new() }
     }
 
     /// Takes an event.
     pub(super) fn event(&mut self, book: &Book<'_>, event: &Event<'_>) {
+        if let Some((device, held)) = self.held.event(event) {
+            let memory = book.program.setup.devices[device].memory.0;
+            let of = |figure| Read::Device(device, figure);
+            self.becomes(of(DeviceFigure::Free), event.stmt, memory.saturating_sub(held));
+            self.becomes(of(DeviceFigure::Beyond), event.stmt, held.saturating_sub(memory));
+        }
         match event.kind {
             Kind::Call(call) => {
                 if let Some((read, reach, stmt)) = self.granting.take() {
-                    self.becomes(read, stmt, |_| reach.flag());
+                    self.becomes(read, stmt, reach.flag());
                 }
                 if let Call::Grant { pool, device, reach } = call {
                     self.granting = Some((Read::Access(*pool, *device), *reach, event.stmt));
@@ -76,28 +79,13 @@ impl Mismatches {
             Kind::Failed(_) => self.granting = None,
             Kind::State { pool, state } => {
                 for figure in Figure::ALL {
-                    self.becomes(Read::Pool(pool, figure), event.stmt, |_| state.figure(figure));
-                }
-                let now = state.reserved.0;
-                let before = self.reserved.insert(pool, now).unwrap_or(0);
-                let setup = &book.program.setup;
-                let takes = Some(&setup.pools[pool]).filter(|pool| !pool.imported);
-                if let Some(device) = takes.and_then(|pool| pool.location.device()) {
-                    let device = setup.physical(device);
-                    self.free_becomes(device, event.stmt, |free| (free + before).saturating_sub(now));
+                    self.becomes(Read::Pool(pool, figure), event.stmt, state.figure(figure));
                 }
             }
             Kind::GraphPool { device, state } => {
                 for figure in GraphFigure::ALL {
-                    self.becomes(Read::Graphs(device, figure), event.stmt, |_| state.figure(figure));
+                    self.becomes(Read::Graphs(device, figure), event.stmt, state.figure(figure));
                 }
-                let now = state.reserved.0;
-                let before = self.graphs.insert(device, now).unwrap_or(0);
-                self.free_becomes(device, event.stmt, |free| (free + before).saturating_sub(now));
-            }
-            Kind::Device { device, state } => self.free_becomes(device, event.stmt, |_| state.free().0),
-            Kind::Returned { device, bytes, .. } => {
-                self.free_becomes(device, event.stmt, |free| free + bytes.0);
             }
             Kind::Expect { expect, operands }
                 if !self.failing.contains_key(&expect)
@@ -109,13 +97,8 @@ impl Mismatches {
         }
     }
 
-    fn free_becomes(&mut self, device: DeviceId, by: StmtId, now: impl FnOnce(u64) -> u64) {
-        self.becomes(Read::Device(device, DeviceFigure::Free), by, now);
-    }
-
-    fn becomes(&mut self, read: Read, by: StmtId, now: impl FnOnce(u64) -> u64) {
+    fn becomes(&mut self, read: Read, by: StmtId, now: u64) {
         let Some((value, stmt)) = self.figures.get_mut(&read) else { return };
-        let now = now(*value);
         if std::mem::replace(value, now) != now {
             *stmt = Some(by);
         }
@@ -181,6 +164,7 @@ fn at_start(program: &Program, read: Read) -> u64 {
         Read::Pool(pool, figure) => (pool, figure),
         // Nobody holds any of it.
         Read::Graphs(..) => return 0,
+        Read::Device(_, DeviceFigure::Beyond) => return 0,
         Read::Device(device, figure) => {
             let setup = program.setup.devices[device];
             return setup.figure(figure).unwrap_or(setup.memory.0);

@@ -121,7 +121,7 @@ impl<'p> Text<'p> {
             allocations: Default::default(),
             timeline: Default::default(),
             pools: Default::default(),
-            devices: Default::default(),
+            devices: devices::Devices::new(program),
             graphs: Default::default(),
             failures: Default::default(),
             mismatches: mismatches::Mismatches::new(program),
@@ -169,7 +169,7 @@ impl Sink for Text<'_> {
         self.allocations.event(&self.book, event);
         self.timeline.event(&self.book, event);
         self.pools.event(&self.book, event);
-        self.devices.event(event);
+        self.devices.event(&self.book, event);
         self.graphs.event(event);
         self.failures.event(event);
         self.mismatches.event(&self.book, event);

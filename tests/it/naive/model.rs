@@ -54,6 +54,8 @@ pub(super) struct NaivePool {
 
 pub(super) struct Naive {
     pub(super) memory: u64,
+    /// At most so much is handed out.
+    pub(super) most: u64,
     pub(super) remap: bool,
     pub(super) pools: Vec<NaivePool>,
     pub(super) serial: u32,
@@ -277,12 +279,12 @@ impl NaivePool {
 }
 
 impl Naive {
-    /// What nobody holds, where plain memory is held as `holds` says.
+    /// What can still be had, where plain memory is held as `holds` says.
     pub(super) fn free_if(&self, holds: impl Fn(&Plain) -> bool) -> u64 {
         let pools: u64 = self.pools.iter().map(NaivePool::reserved).sum();
         let outside = self.outside.iter().filter(|plain| !plain.managed && holds(plain));
         let outside: u64 = outside.map(|plain| plain.size).sum();
-        self.memory.saturating_sub(pools + outside)
+        self.most.saturating_sub(pools + outside)
     }
 
     pub(super) fn free_memory(&self) -> u64 {

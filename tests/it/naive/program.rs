@@ -191,17 +191,18 @@ impl Pair {
         };
         let kinds: Vec<StreamKind> = (0..streams).map(kind).collect();
         let memory = CHUNK * draws.between(1, 4) + GRANULE * draws.below(16);
-        let remap = draws.below(2) == 0;
+        let (remap, oversubscribe) = (draws.below(2) == 0, draws.below(8) == 0);
         let pools: Vec<PoolSetup> = (0..2).map(|_| any_pool(&mut draws)).collect();
         let naive = Naive {
             memory,
+            most: if oversubscribe { DeviceSetup::MEMORY_MAX.0 } else { memory },
             remap,
             pools: pools.iter().map(NaivePool::new).collect(),
             serial: 0,
             live: BTreeMap::new(),
             outside: Vec::new(),
         };
-        let setup = setup(&kinds, memory, remap, pools);
+        let setup = setup(&kinds, (memory, oversubscribe), remap, pools);
         let timeline = Timeline::new(streams);
         Self {
             machine: Machine::new(&setup, Cuda::new(&setup), timeline, Constant, Nothing),
@@ -431,9 +432,14 @@ impl Pair {
     }
 }
 
-fn setup(kinds: &[StreamKind], memory: u64, remap: bool, pools: Vec<PoolSetup>) -> Setup {
+fn setup(
+    kinds: &[StreamKind],
+    (memory, oversubscribe): (u64, bool),
+    remap: bool,
+    pools: Vec<PoolSetup>,
+) -> Setup {
     Setup {
-        devices: index_vec![DeviceSetup::new(Bytes(memory))],
+        devices: index_vec![DeviceSetup { oversubscribe, ..DeviceSetup::new(Bytes(memory)) }],
         pools: pools.into_iter().collect(),
         streams: kinds.iter().map(|kind| StreamSetup { device: DEVICE, kind: *kind }).collect(),
         events: EVENTS,
