@@ -138,6 +138,8 @@ impl GraphPool {
             let [low, high] = words(busy);
             mix(&[7, piece.start, piece.size, counts, low, high])
         };
-        self.pieces.iter().map(piece).fold(0, u128::wrapping_add)
+        let GraphPoolState { used, used_high, reserved, reserved_high } = self.state;
+        let figures = mix(&[used.0, used_high.0, reserved.0, reserved_high.0]);
+        self.pieces.iter().map(piece).fold(figures, u128::wrapping_add)
     }
 }
