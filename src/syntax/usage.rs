@@ -33,7 +33,6 @@ pub(super) const STATEMENTS: &[(&str, &str)] = &[
     ("grant", "grant POOL to DEVICE"),
     ("revoke", "revoke POOL from DEVICE"),
     ("reset", "reset POOL.used_high"),
-    ("reset", "reset DEVICE"),
     ("create", "create stream NAME"),
     ("destroy", "destroy NAME"),
     ("upload", "upload NAME on STREAM"),
@@ -50,6 +49,9 @@ pub(super) const STATEMENTS: &[(&str, &str)] = &[
     ("expect", "expect POOL.used == 64MiB"),
     ("snapshot", "snapshot \"NAME\""),
 ];
+
+/// Further lines of words above.
+const FURTHER: &[(&str, &str)] = &[("reset", "reset DEVICE")];
 
 /// The words of operations, which stand behind a stream, each with a line that has it.
 pub(super) const OPERATIONS: &[(&str, &str)] = &[
@@ -158,7 +160,8 @@ pub(super) fn form<'w>(first: &str, mut words: impl Iterator<Item = &'w str>) ->
 
 /// The usual lines with a word that begins a statement or an operation: behind a stream, without one, or both.
 pub fn usages(word: &str) -> impl Iterator<Item = &'static str> {
-    OPERATIONS.iter().chain(STATEMENTS).filter(move |(known, _)| *known == word).map(|(_, usage)| *usage)
+    let all = OPERATIONS.iter().chain(STATEMENTS).chain(FURTHER);
+    all.filter(move |(known, _)| *known == word).map(|(_, usage)| *usage)
 }
 
 /// The words that begin a statement or an operation.
@@ -182,7 +185,8 @@ mod tests {
 
     #[test]
     fn what_is_shown_can_be_read() {
-        let forms = FORMS.iter().map(|(.., line)| *line).chain([LAUNCH]);
+        let further = FURTHER.iter().map(|(_, line)| *line);
+        let forms = FORMS.iter().map(|(.., line)| *line).chain([LAUNCH]).chain(further);
         for line in STATEMENTS.iter().chain(OPERATIONS).chain(NAMED).map(|(_, line)| *line).chain(forms) {
             assert!(Grammar::parse(Rule::statement_line, line).is_ok(), "{line}");
         }

@@ -186,7 +186,8 @@ Together with what pools have reserved and what is outside of pools they are all
     device_figure(
         "beyond",
         "Bytes that are held beyond the memory of a device; in a scenario `gpu0.beyond`.
-With `oversubscribe = on` they are memory of the system, as drivers on Windows do. Else it is 0: the allocation fails.",
+With `oversubscribe = on` they are memory of the system, as drivers on Windows do. Else the allocation fails and it is 0,
+but for the pools of the model oxicuda, which never ask for the memory of a device.",
         "scenarios/limits/soft_capacity.scn",
     ),
     device_figure(
