@@ -230,6 +230,13 @@ impl<'p> Book<'p> {
         Some(self.program.names.buffers[buffer].clone())
     }
 
+    /// What its own process calls a buffer: without the process.
+    pub(crate) fn own_name(&self, buffer: BufferId) -> &'p str {
+        let program: &'p Program = self.program;
+        let name = program.names.buffers[buffer].as_str();
+        name.rsplit_once('.').map_or(name, |(_, own)| own)
+    }
+
     /// The name as the statement writes it: `x`, `block[i]`.
     pub(crate) fn asked_as(&self, stmt: StmtId) -> String {
         let text = &self.program.statements[stmt].text;

@@ -356,6 +356,15 @@ With `not`, that the order of calls, events and waits decides alone.",
         EXPECTATIONS,
         "Expects how the moments of two operations stand to each other, or to a time; also `ends`.",
     ),
+    form(
+        "finding",
+        "expect finding freed_before_importer on NAME at LABEL 2 times",
+        EXPECTATIONS,
+        "Expects something that is wrong with the program; judged over the whole run, wherever it is written.
+Behind `on` stands what the process calls the memory, behind `at` the label of a line that it is about; each of the
+parts may be left out. A finding that no line expects fails the run.",
+    ),
+    form("findings", "expect no findings", EXPECTATIONS, "Expects that nothing is found to be wrong with the program."),
     word(
         "variant",
         VARIANTS,
