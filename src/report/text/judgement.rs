@@ -381,7 +381,7 @@ pub(super) fn why(mismatch: &Mismatch, demand: Demand) -> String {
         Mismatch::Ended(Ended::Succeeded) => "it succeeded".to_owned(),
         Mismatch::Ended(Ended::Failed(failure)) => format!("it failed with {failure}"),
         Mismatch::Findings { count: 0, of_kind: 0 } => "there is no such finding".to_owned(),
-        Mismatch::Findings { count: 0, of_kind } => format!("there is none, but {of_kind} of it elsewhere"),
+        Mismatch::Findings { count: 0, of_kind } => format!("there is none such, but {of_kind} elsewhere"),
         Mismatch::Findings { count, .. } => match demand {
             Demand::NoFindings if count == 1 => "there is 1".to_owned(),
             Demand::NoFindings => format!("there are {count}"),
