@@ -434,6 +434,12 @@ fn invalid_lines_about_access_and_processes() {
         ("thread t {\n process o {\n }\n}", "8 misplaced_declaration: a process cannot stand in a block"),
         ("process o {\n device d\n}", "8 misplaced_declaration: a declaration cannot stand in a block"),
         ("process a {\n}", "7 duplicate_name: `a` is already the name of a stream"),
+        ("process o {\n}\nstream o", "9 duplicate_name: `o` is already the name of a process"),
+        (
+            "process o {\n}\nsync o",
+            "9 wrong_kind: `o` is a process, but a stream, an event or a device is needed here",
+        ),
+        ("join a", "7 wrong_kind: `a` is a stream, but a thread or a process is needed here"),
     ] {
         assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");
     }

@@ -465,6 +465,7 @@ and where each comes from.",
         "queue_depth",
         "profile { queue_depth = 1024 }",
         PROFILES,
-        "How many launches a stream may be ahead of its device; the next one blocks the host. `off` is no limit.",
+        "How many launches a stream may be ahead of its device; the next one blocks the host. `off` is no limit.
+The launch of a graph is one.",
     ),
 ];

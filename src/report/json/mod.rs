@@ -392,6 +392,7 @@ fn refusal_lines<'a>(book: &Book<'a>, refusals: &Refusals) -> Vec<RefusalLine<'a
             Refusal::NotSynchronised(candidate) => ("not_synchronised", Some(candidate), None),
             Refusal::NotOrdered(candidate) => ("not_ordered", Some(candidate), None),
             Refusal::NotDone(candidate) => ("not_done", Some(candidate), None),
+            Refusal::PoolCapacity(room) => ("pool_capacity", None, Some(room.0)),
             Refusal::Capacity(room) => ("capacity", None, Some(room.0)),
         };
         RefusalLine {

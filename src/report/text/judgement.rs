@@ -159,15 +159,20 @@ impl Failures {
             Bytes::ZERO => String::new(),
             outside => format!("outside pools {}, ", outside.human()),
         };
+        let limit = book.program.setup.pools[*pool].max_size;
+        let limit = limit.filter(|max| max.0.checked_sub(ledger.total()) == Some(account.room.0));
+        let limit = limit.map(|max| format!(" (max_size {})", max.human())).unwrap_or_default();
         let lines = [
             format!("pool {}:  live {live}, padding {padding}, {pending},", names.pools[*pool]),
             format!("  cached {cached}, unused {unused}; fragmented {fragmented}"),
             match book.program.setup.pools[*pool].location.device() {
                 Some(device) => {
                     let device = &names.devices[device];
-                    format!("device {device}:  other pools {other_pools}, {outside}room for {room} more")
+                    format!(
+                        "device {device}:  other pools {other_pools}, {outside}room for {room} more{limit}"
+                    )
                 }
-                None => format!("host:  other pools {other_pools}, room for {room} more"),
+                None => format!("host:  other pools {other_pools}, room for {room} more{limit}"),
             },
         ];
         let lines = lines.iter().flat_map(|line| wrap(line, 4, width.saturating_sub(2)));
@@ -223,6 +228,7 @@ impl Failures {
 fn thread(book: &Book<'_>, host: HostId) -> String {
     match book.program.setup.hosts {
         0 | 1 => "the host".to_owned(),
+        _ if book.is_process(host) => format!("process {}", book.thread(host)),
         _ => format!("thread {}", book.thread(host)),
     }
 }

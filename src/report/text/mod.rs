@@ -193,7 +193,8 @@ fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
 /// The line that says whether the scenario holds: `holds: 2 expectations, ordering not checked   (..)`.
 fn summary(book: &Book<'_>, verdict: &Verdict, closing: &Closing<'_>, width: usize) -> String {
     let holds = verdict.holds() && !closing.compared.fails();
-    let mut parts = if holds { what_holds(verdict) } else { what_fails(verdict, &closing.compared) };
+    let mut parts =
+        if holds { what_holds(verdict, &closing.compared) } else { what_fails(verdict, &closing.compared) };
     parts.extend(findings::summary(book, verdict));
     parts.push("ordering not checked".to_owned());
     let allocations = counted(usize::try_from(verdict.allocations).unwrap_or(usize::MAX), "allocation");
@@ -208,14 +209,17 @@ fn summary(book: &Book<'_>, verdict: &Verdict, closing: &Closing<'_>, width: usi
     lines.join("\n")
 }
 
-fn what_holds(verdict: &Verdict) -> Vec<String> {
+fn what_holds(verdict: &Verdict, compared: &Compared) -> Vec<String> {
     let expectations = verdict.expectations.len() + verdict.expected_failures();
     let expectations = match expectations {
         0 => "no expectations".to_owned(),
         count => counted(count, "expectation"),
     };
     let snapshots = verdict.snapshots.len();
-    std::iter::once(expectations).chain((snapshots > 0).then(|| counted(snapshots, "snapshot"))).collect()
+    // Those of another allocator, and of standard input, are compared with nothing.
+    let unlike = if *compared == Compared::None { " not compared" } else { "" };
+    let snapshots = (snapshots > 0).then(|| format!("{}{unlike}", counted(snapshots, "snapshot")));
+    std::iter::once(expectations).chain(snapshots).collect()
 }
 
 fn what_fails(verdict: &Verdict, compared: &Compared) -> Vec<String> {
