@@ -346,7 +346,7 @@ impl Allocator for Oxicuda {
             *reason = Some(match class {
                 class if served == Some(class) => break,
                 Policy::Observed => pending.map_or(Refusal::NoFit, Refusal::NotSynchronised),
-                Policy::Growth => Refusal::Capacity(pool.room()),
+                Policy::Growth => Refusal::PoolCapacity(pool.room()),
                 _ => Refusal::Absent,
             });
         }

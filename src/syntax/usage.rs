@@ -75,6 +75,8 @@ const NAMED: &[(&str, &str)] = &[
 /// Statements that have several forms: the first word, a word of the form, and a line of it.
 const FORMS: &[(&str, &str, &str)] = &[
     ("trim", "graph_pool", "trim gpu0.graph_pool"),
+    ("expect", "finding", "expect finding freed_before_importer on NAME"),
+    ("expect", "findings", "expect no findings"),
     ("expect", "ready", "expect NAME ready on STREAM"),
     ("expect", "depends", "expect NAME depends on timing"),
     ("expect", "reaches", "expect DEVICE reaches POOL"),

@@ -200,6 +200,7 @@ fn sides(demand: Demand, first: &Mismatch, text: &str) -> (String, String) {
             };
             (format!("{sign}{}", value(right, unit)), value(left, unit))
         }
+        (Demand::Finding { .. } | Demand::NoFindings, _) => (text.to_owned(), why(first, demand)),
         _ => {
             let relation = text.split_once(' ').map_or(text, |(_, relation)| relation);
             (relation.to_owned(), why(first, demand))
