@@ -151,10 +151,6 @@ fn invalid_lines() {
         ("reset p", "7 unknown_attribute: a pool and its attribute are needed here"),
         ("reset a", "7 wrong_kind: `a` is a stream, but a device is needed here"),
         ("reset gpu1", "7 unknown_name: nothing is called `gpu1`"),
-        (
-            "y = malloc 1B\nreset gpu0\ny = malloc 1B\ny = malloc 1B",
-            "10 still_live: `y` gets a new allocation while it is live",
-        ),
         ("a: x = alloc 1MiB from a", "7 wrong_kind: `a` is a stream, but a pool is needed here"),
         ("a: x = alloc p.used", "7 not_constant: `p.used` is known only when the run gets here"),
         ("a: e = alloc 1MiB", "7 duplicate_name: `e` is already the name of an event"),

@@ -191,18 +191,21 @@ impl Pair {
         };
         let kinds: Vec<StreamKind> = (0..streams).map(kind).collect();
         let memory = CHUNK * draws.between(1, 4) + GRANULE * draws.below(16);
-        let (remap, oversubscribe) = (draws.below(2) == 0, draws.below(8) == 0);
+        let device = DeviceSetup { oversubscribe: draws.below(8) == 0, ..DeviceSetup::new(Bytes(memory)) };
+        let remap = draws.below(2) == 0;
+        let waits_for_itself = draws.below(3) > 0;
         let pools: Vec<PoolSetup> = (0..2).map(|_| any_pool(&mut draws)).collect();
         let naive = Naive {
             memory,
-            most: if oversubscribe { DeviceSetup::MEMORY_MAX.0 } else { memory },
+            most: if device.oversubscribe { DeviceSetup::MEMORY_MAX.0 } else { memory },
             remap,
+            waits_for_itself,
             pools: pools.iter().map(NaivePool::new).collect(),
             serial: 0,
             live: BTreeMap::new(),
             outside: Vec::new(),
         };
-        let setup = setup(&kinds, (memory, oversubscribe), remap, pools);
+        let setup = setup(&kinds, device, remap, waits_for_itself, pools);
         let timeline = Timeline::new(streams);
         Self {
             machine: Machine::new(&setup, Cuda::new(&setup), timeline, Constant, Nothing),
@@ -434,16 +437,17 @@ impl Pair {
 
 fn setup(
     kinds: &[StreamKind],
-    (memory, oversubscribe): (u64, bool),
+    device: DeviceSetup,
     remap: bool,
+    waits_for_itself: bool,
     pools: Vec<PoolSetup>,
 ) -> Setup {
     Setup {
-        devices: index_vec![DeviceSetup { oversubscribe, ..DeviceSetup::new(Bytes(memory)) }],
+        devices: index_vec![device],
         pools: pools.into_iter().collect(),
         streams: kinds.iter().map(|kind| StreamSetup { device: DEVICE, kind: *kind }).collect(),
         events: EVENTS,
-        rules: rules(remap),
+        rules: rules(remap, waits_for_itself),
         ..Setup::default()
     }
 }
