@@ -5,7 +5,7 @@
 //! threads, signals and barriers, that is known; the events bring the edges. It forgets an import with its exporter's free.
 
 use super::findings::{Findings, Role};
-use crate::base::{BufferId, EventId, HostId, IndexVec, SignalId, StmtId, StreamId};
+use crate::base::{BufferId, EventId, HostId, IndexVec, PoolId, SignalId, StmtId, StreamId};
 use crate::trace::{
     AllocId, Call, Cut, Event, Exported, FindingKind, Imported, Kind, Setup, StreamKind, StreamSetup, Target,
     Ticket,
@@ -18,6 +18,8 @@ pub(super) struct Importers {
     streams: IndexVec<StreamId, StreamSetup>,
     signals: usize,
     barriers: usize,
+    /// Whether the first free of an import ends all imports of the same memory in its process.
+    first_free_ends_all: bool,
     hosts: IndexVec<HostId, Thread>,
     /// What is exported under each signal.
     exported: BTreeMap<SignalId, Exported>,
@@ -45,6 +47,7 @@ struct Thread {
 #[derive(Clone, Debug)]
 struct Import {
     of: AllocId,
+    pool: PoolId,
     stmt: StmtId,
     name: Option<BufferId>,
     freed: Option<Known>,
@@ -106,6 +109,7 @@ impl Importers {
             streams: setup.streams.clone(),
             signals: setup.signals,
             barriers: setup.barriers.len(),
+            first_free_ends_all: setup.rules.first_free_ends_imports,
             hosts: (0..setup.hosts).map(|_| Thread::default()).collect(),
             exported: BTreeMap::new(),
             events: BTreeMap::new(),
@@ -144,9 +148,12 @@ impl Importers {
             (Kind::Seen { seen }, _) => self.seen(event.host, seen),
             (Kind::Decided(decision), _) => {
                 self.hosts[event.host].alloc = Some(decision.alloc);
-                let Some((Call::Import { under, .. }, stmt)) = self.hosts[event.host].call else { return };
-                if let Some(Exported::Memory(of)) = self.exported.get(&under) {
-                    self.imports.insert(decision.alloc, Import { of: *of, stmt, name: None, freed: None });
+                let Some((Call::Import { under, into }, stmt)) = self.hosts[event.host].call else { return };
+                if let (Some(Exported::Memory(of)), Imported::Memory(pool)) =
+                    (self.exported.get(&under), into)
+                {
+                    let import = Import { of: *of, pool, stmt, name: None, freed: None };
+                    self.imports.insert(decision.alloc, import);
                 }
             }
             (Kind::Named(name), _) => {
@@ -262,7 +269,15 @@ impl Importers {
             hosts[host.index()] = at.is_none();
             let mut known = Known { stmt, at, after: none, hosts, signals, barriers };
             at.into_iter().for_each(|at| known.reaches(at));
-            (import.name, import.freed) = (name, Some(known));
+            import.name = name;
+            let (of, pool) = (import.of, import.pool);
+            if self.first_free_ends_all {
+                let same =
+                    |other: &&mut Import| (other.of, other.pool) == (of, pool) && other.freed.is_none();
+                self.imports.values_mut().filter(same).for_each(|other| other.freed = Some(known.clone()));
+            } else {
+                import.freed = Some(known);
+            }
             return;
         }
         let imports = std::mem::take(&mut self.imports);
