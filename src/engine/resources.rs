@@ -146,6 +146,9 @@ impl Resources {
                 Target::Event(event) => self.exists(Resource::Event(event)),
                 Target::Device(_) => Ok(()),
             },
+            Call::Elapsed { from, to } => {
+                self.exists(Resource::Event(*from)).and(self.exists(Resource::Event(*to)))
+            }
             Call::Trim { pool, .. }
             | Call::Set { pool, .. }
             | Call::Read(Reading::Pool(pool, _) | Reading::Access(pool, _))

@@ -77,6 +77,11 @@ impl Shares {
         }
     }
 
+    /// Whether other processes can open it; such an event keeps no times (CUDA driver API, `cuIpcGetEventHandle`).
+    pub(super) fn is_interprocess(&self, event: EventId) -> bool {
+        self.events[event].interprocess
+    }
+
     fn event(&self, event: EventId) -> EventId {
         self.events[event].same_as.unwrap_or(event)
     }
@@ -96,6 +101,7 @@ impl Shares {
             Call::Sync(of) => Call::Sync(target(of)),
             Call::Query(of) => Call::Query(target(of)),
             Call::Poll(of) => Call::Poll(target(of)),
+            Call::Elapsed { from, to } => Call::Elapsed { from: self.event(*from), to: self.event(*to) },
             _ => return None,
         })
     }
@@ -115,9 +121,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 let of = self.model.origin(alloc);
                 (matches!(of, Some(Origin::Pool(pool)) if shared(pool)), Failure::InvalidValue)
             }
-            Exported::Event(event) => {
-                (self.shares.events[event].interprocess, Failure::InvalidResourceHandle)
-            }
+            Exported::Event(event) => (self.shares.is_interprocess(event), Failure::InvalidResourceHandle),
         };
         if !can_be {
             return Err(failure);

@@ -1,13 +1,13 @@
 //! Declarations: devices, pools, streams, events, kernels, named values.
 
-use super::check::{Checker, Kernel, NAMES_MAX};
+use super::check::{Checker, Kernel};
 use super::life::POOLS_MAX;
 use super::names::{Binding, Kind, Meaning, Row};
 use super::profile::Stated;
 use super::threads::Within;
 use super::value::Value;
 use super::{Chosen, Instruction, Outcome, Unit, codes};
-use crate::base::{Bytes, DeviceId, Diagnostic, EventId, HostId, KernelId, Nanos, Span, StreamId, nearest};
+use crate::base::{Bytes, DeviceId, Diagnostic, HostId, KernelId, Nanos, Span, StreamId, nearest};
 use crate::syntax::ast::{self, Setting, SettingValue, Settings};
 use crate::trace::{
     Access, Attributes, DeviceSet, DeviceSetup, HandleType, Law, Model, PoolSetup, Reuse, Setup, StreamKind,
@@ -339,22 +339,6 @@ impl Checker<'_> {
         loops.fold(1, |starts: u64, (_, turns)| starts.saturating_mul(turns.end - turns.start)).max(1)
     }
 
-    pub(super) fn declare_events(&mut self, events: &ast::Events) {
-        for declared in &events.names {
-            let count = self.array(declared, self.names.events.len() as u64, NAMES_MAX);
-            let meaning = count.map(|count| {
-                let base = EventId::from_usize(self.names.events.len());
-                for name in element_names(declared, count) {
-                    let called = self.reported(&name);
-                    let event = self.names.events.push(called);
-                    self.setup.interprocess.extend(events.interprocess.then_some(event));
-                }
-                Meaning::Event(Row { base, count })
-            });
-            self.bind(&declared.name, Kind::Event, meaning);
-        }
-    }
-
     /// The number of elements; `Some(None)` for a name without brackets, `None` for a mistake.
     pub(super) fn array(&mut self, declared: &ast::Declared, before: u64, most: u64) -> Option<Option<u64>> {
         let Some(expression) = &declared.count else { return Some(None) };
@@ -477,7 +461,7 @@ impl Checker<'_> {
 }
 
 /// `worker[0]`, `worker[1]` of an array, else just the name.
-fn element_names(declared: &ast::Declared, count: Option<u64>) -> impl Iterator<Item = String> {
+pub(super) fn element_names(declared: &ast::Declared, count: Option<u64>) -> impl Iterator<Item = String> {
     let name = declared.name.text.as_str();
     (0..count.unwrap_or(1)).map(move |index| match count {
         Some(_) => format!("{name}[{index}]"),

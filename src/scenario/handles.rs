@@ -118,6 +118,10 @@ impl Handles {
                 Target::Event(event) => self.event(event),
                 Target::Device(_) => {}
             },
+            Call::Elapsed { from, to } => {
+                self.event(from);
+                self.event(to);
+            }
             Call::Trim { pool, .. }
             | Call::Set { pool, .. }
             | Call::Read(Reading::Pool(pool, _) | Reading::Access(pool, _))

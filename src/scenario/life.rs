@@ -203,18 +203,6 @@ impl Checker<'_> {
         Some(Resource::Stream(first))
     }
 
-    pub(super) fn create_events(&mut self, name: &ast::Name, interprocess: bool) -> Option<Resource> {
-        let count = self.executions(name, self.names.events.len(), super::NAMES_MAX, "events")?;
-        let first = EventId::from_usize(self.names.events.len());
-        for _ in 0..count {
-            let called = self.generation_of(&name.text);
-            let event = self.names.events.push(called);
-            self.setup.created.push(Resource::Event(event));
-            self.setup.interprocess.extend(interprocess.then_some(event));
-        }
-        Some(Resource::Event(first))
-    }
-
     fn create_pools(&mut self, pool: &ast::Pool) -> Option<Resource> {
         let setup = self.pool_setup(pool);
         self.new_pools(&pool.name, setup)
@@ -234,7 +222,13 @@ impl Checker<'_> {
     }
 
     /// How often a `create` is carried out, with all loops unrolled.
-    fn executions(&mut self, name: &ast::Name, before: usize, most: u64, what: &str) -> Option<u64> {
+    pub(super) fn executions(
+        &mut self,
+        name: &ast::Name,
+        before: usize,
+        most: u64,
+        what: &str,
+    ) -> Option<u64> {
         // Also a line that is never reached needs something that its name stands for.
         let count = self.turns.max(1);
         if count > most.saturating_sub(before as u64) {
@@ -248,7 +242,7 @@ impl Checker<'_> {
     }
 
     /// What reports call the next thing of a name: `s`, then `s(2)`.
-    fn generation_of(&mut self, name: &str) -> String {
+    pub(super) fn generation_of(&mut self, name: &str) -> String {
         let known = u64::from(self.table.get(name).is_some());
         let called = self.reported(name);
         self.generation(called, known)

@@ -473,6 +473,14 @@ fn a_run_breaks_off_at_a_place_that_is_wrong() {
             "a: y = alloc 1TiB fails out_of_memory\nlet at = y.address",
             "the allocation of this buffer failed, so that it has no address",
         ),
+        (
+            "let t = elapsed e to e fails invalid_resource_handle\nsleep t",
+            "the call that reads this value failed, so that it has none",
+        ),
+        (
+            "a: record e\nlet t = elapsed e to e or_fails not_ready\nsync e\nlet u = elapsed e to e\nsleep u",
+            "",
+        ),
     ] {
         let text = after_declarations(&format!("x = malloc 1KiB\n{lines}"));
         let program = crate::load(&text, &Profile::default()).0.expect(lines);

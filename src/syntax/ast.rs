@@ -406,6 +406,15 @@ pub enum CallKind {
     Query(Path),
     /// `poll S until done`
     Poll(Path),
+    /// `let t = elapsed a to b`
+    Elapsed {
+        /// The name of the time.
+        name: Name,
+        /// The event at its start.
+        from: Path,
+        /// The event at its end.
+        to: Path,
+    },
     /// `sleep 1ms`
     Sleep(Expression),
     /// `trim p to 0B`

@@ -341,6 +341,7 @@ impl Display for CallKind {
             CallKind::Sync(Some(target)) => write!(f, "sync {target}"),
             CallKind::Query(target) => write!(f, "query {target}"),
             CallKind::Poll(target) => write!(f, "poll {target} until done"),
+            CallKind::Elapsed { name, from, to } => write!(f, "let {name} = elapsed {from} to {to}"),
             CallKind::Sleep(duration) => write!(f, "sleep {duration}"),
             CallKind::Trim { pool, keep } => write!(f, "trim {pool} to {keep}"),
             CallKind::Set { attribute, value } => write!(f, "set {attribute} = {value}"),

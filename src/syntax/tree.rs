@@ -224,6 +224,7 @@ impl Tree<'_> {
             Rule::sync => CallKind::Sync(parts.next().map(|path| self.path(path))),
             Rule::query => CallKind::Query(self.path(next(&mut parts))),
             Rule::poll => CallKind::Poll(self.path(next(&mut parts))),
+            Rule::elapsed => self.elapsed(parts),
             Rule::sleep => CallKind::Sleep(self.expression(next(&mut parts))),
             Rule::trim => {
                 CallKind::Trim { pool: self.path(next(&mut parts)), keep: self.expression(next(&mut parts)) }
@@ -262,6 +263,11 @@ impl Tree<'_> {
             other => unreachable!("{other:?} is no statement of the grammar"),
         };
         Call { kind, label, outcome }
+    }
+
+    fn elapsed<'t>(&mut self, mut parts: impl Iterator<Item = Node<'t>>) -> CallKind {
+        let name = self.name(next(&mut parts));
+        CallKind::Elapsed { name, from: self.path(next(&mut parts)), to: self.path(next(&mut parts)) }
     }
 
     fn create(&mut self, node: Node<'_>) -> Create {

@@ -72,6 +72,7 @@ const NAMED: &[(&str, &str)] = &[
 /// Statements that have several forms: the first word, a word of the form, and a line of it.
 const FORMS: &[(&str, &str, &str)] = &[
     ("trim", "graph_pool", "trim gpu0.graph_pool"),
+    ("let", "elapsed", "let NAME = elapsed EVENT to EVENT"),
     ("expect", "ready", "expect NAME ready on STREAM"),
     ("expect", "depends", "expect NAME depends on timing"),
     ("expect", "reaches", "expect DEVICE reaches POOL"),
@@ -111,6 +112,7 @@ const FOREIGN: &[(&[&str], &str)] = &[
     (&["eventsynchronize", "eventsync", "syncevent"], "sync EVENT"),
     (&["devicesynchronize", "devicesync", "syncdevice"], "sync device"),
     (&["streamquery", "eventquery", "querystream", "queryevent"], "query"),
+    (&["eventelapsedtime", "elapsedtime", "elapsed"], "let NAME = elapsed EVENT to EVENT"),
     (&["mempooltrimto", "trimto", "trimpool", "pooltrim"], "trim"),
     (&["mempoolsetattribute", "setattribute", "poolset"], "set"),
     (&["mempoolcreate", "createpool", "mempool"], "pool"),

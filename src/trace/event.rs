@@ -121,8 +121,8 @@ pub enum Kind<'a> {
         /// Its figures.
         state: &'a GraphPoolState,
     },
-    /// A figure was read.
-    Value(u64),
+    /// A figure was read, or a time between two events, which can be negative.
+    Value(i128),
     /// An expectation was reached.
     Expect {
         /// Which one.

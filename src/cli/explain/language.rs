@@ -154,6 +154,14 @@ It proves to the allocator what is complete, and a pool gives back what it holds
     ),
     word("query", CALLS, "Asks whether all is done, cudaStreamQuery; fails with `not_ready` if not."),
     word("poll", CALLS, "Asks until all is done; unlike `sync` it proves nothing to the allocator."),
+    form(
+        "elapsed",
+        "let NAME = elapsed EVENT to EVENT",
+        CALLS,
+        "Names the time between two events, cudaEventElapsedTime; fails with `not_ready` before both have happened.
+Without a record, or for an event that is `{ interprocess }`, it fails with `invalid_resource_handle`.
+It waits for nothing and orders nothing. Where the second event came first, the time is negative.",
+    ),
     word("sleep", CALLS, "The host does something else for that time."),
     word("trim", CALLS, "Gives back what a pool holds above a size and does not need, cudaMemPoolTrimTo."),
     word("set", CALLS, "Sets an attribute of a pool, or the current pool of a device (`set gpu0.pool = p`)."),

@@ -21,6 +21,7 @@ pub(super) enum CallLine<'a> {
     Sync { target: &'a str },
     Query { target: &'a str },
     Poll { target: &'a str },
+    Elapsed { from: &'a str, to: &'a str },
     Sleep { nanos: u64 },
     Trim { pool: &'a str, keep: u64 },
     Set { pool: &'a str, attribute: &'static str, value: u64 },
@@ -135,6 +136,9 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Sync(target) => CallLine::Sync { target: target_name(book, target) },
         Call::Query(target) => CallLine::Query { target: target_name(book, target) },
         Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
+        Call::Elapsed { from, to } => {
+            CallLine::Elapsed { from: &names.events[*from], to: &names.events[*to] }
+        }
         Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
         Call::PlainFree { .. }
         | Call::Set { .. }

@@ -178,7 +178,7 @@ enum Body<'a> {
     Node(NodeLine<'a>),
     GraphPool(GraphPoolLine<'a>),
     Value {
-        value: u64,
+        value: i128,
     },
     Expect {
         operands: OperandsLine,
