@@ -8,6 +8,7 @@ mod transfer;
 use super::access::Grants;
 use super::ahead::Ahead;
 use super::collectives::Collectives;
+use super::events::{Happening, events};
 use super::graphs::Graphs;
 use super::resources::Resources;
 use super::shares::Shares;
@@ -48,8 +49,7 @@ pub struct Machine<A, P, C, S> {
     pub(super) is_any_lacking: bool,
     pub(super) ahead: Ahead,
     pub(super) shares: Shares,
-    /// When the latest record of each event completed, as far as it has.
-    happened: IndexVec<EventId, Nanos>,
+    pub(super) events: IndexVec<EventId, Happening>,
     scratch: Scratch,
 }
 
@@ -67,7 +67,7 @@ struct Scratch {
 reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, plain_free_syncs,
-    threads, collectives, graphs, resources, grants, devices, is_any_lacking, ahead, shares, happened, scratch,
+    threads, collectives, graphs, resources, grants, devices, is_any_lacking, ahead, shares, events, scratch,
 });
 
 /// Whose call it is, and of which statement.
@@ -100,7 +100,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             devices: setup.devices.clone(),
             is_any_lacking: setup.devices.iter().any(|device| !device.has_graph_memory()),
             shares: Shares::new(setup),
-            happened: (0..setup.events).map(|_| Nanos::ZERO).collect(),
+            events: events(setup),
             scratch: Scratch::default(),
         }
     }
@@ -245,6 +245,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Ok(Reply::Done)
             }
             Call::Record { stream, event } => {
+                self.belongs(*event, *stream);
                 self.mark(caller, call, *stream, Runs::Record(*event), Effect::Record(*event))
             }
             Call::Wait { stream, event } => {

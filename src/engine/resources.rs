@@ -79,7 +79,7 @@ impl Resources {
         };
         let mut resources = Self {
             streams: vec![Existence::Yes; setup.streams.len()],
-            events: vec![Existence::Yes; setup.events],
+            events: vec![Existence::Yes; setup.events.len()],
             pools: vec![Existence::Yes; setup.pools.len()],
             graphs: vec![Existence::Not; setup.graphs.len()],
             execs: vec![Existence::Not; setup.execs],

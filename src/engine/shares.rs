@@ -12,7 +12,7 @@ use super::{Chooser, Machine, Progress};
 use crate::base::{EventId, IndexVec, PoolId, SignalId, reuse_on_clone};
 use crate::model::{Allocator, Origin};
 use crate::trace::{
-    Call, Exported, Failure, HandleType, Imported, Kind, Reply, Resource, Setup, Sink, Target,
+    Call, EventSetup, Exported, Failure, HandleType, Imported, Kind, Reply, Resource, Setup, Sink, Target,
 };
 use std::task::Poll;
 
@@ -53,14 +53,11 @@ impl Shares {
             imported: pool.imported,
             source: None,
         };
-        let opened = |event| {
-            let interprocess = setup.interprocess.binary_search(&EventId::from_usize(event)).is_ok();
-            Opened { interprocess, same_as: None }
-        };
+        let opened = |event: &EventSetup| Opened { interprocess: event.interprocess, same_as: None };
         Self {
             exported: (0..setup.signals).map(|_| None).collect(),
             pools: setup.pools.iter().map(sharing).collect(),
-            events: (0..setup.events).map(opened).collect(),
+            events: setup.events.iter().map(opened).collect(),
             has_events: false,
         }
     }
@@ -82,7 +79,8 @@ impl Shares {
         self.events[event].interprocess
     }
 
-    fn event(&self, event: EventId) -> EventId {
+    /// The event that it is.
+    pub(super) fn event(&self, event: EventId) -> EventId {
         self.events[event].same_as.unwrap_or(event)
     }
 

@@ -117,7 +117,7 @@ impl Order {
         Self {
             lanes: setup.streams.iter().map(lane).collect(),
             legacy: setup.devices.indices().map(legacy_of).collect(),
-            events: (0..setup.events).map(|_| Record { at: None, clock: empty() }).collect(),
+            events: setup.events.iter().map(|_| Record { at: None, clock: empty() }).collect(),
             barriers: vec![empty(); setup.devices.len()],
             blocking: vec![empty(); setup.devices.len()],
             hosts: vec![empty(); hosts],

@@ -6,18 +6,20 @@ use super::names::{Kind, Meaning, Row};
 use super::{Action, Chosen, Formula, Unit, Value};
 use crate::base::EventId;
 use crate::syntax::ast::{self, Path};
-use crate::trace::Resource;
+use crate::trace::{EventSetup, Resource};
 
 impl Checker<'_> {
     pub(super) fn declare_events(&mut self, events: &ast::Events) {
+        let device = events.device.as_ref().map(|device| self.device(Some(device), device.span));
+        let setup = EventSetup { device: device.flatten(), interprocess: events.interprocess };
         for declared in &events.names {
             let count = self.array(declared, self.names.events.len() as u64, NAMES_MAX);
             let meaning = count.map(|count| {
                 let base = EventId::from_usize(self.names.events.len());
                 for name in element_names(declared, count) {
                     let called = self.reported(&name);
-                    let event = self.names.events.push(called);
-                    self.setup.interprocess.extend(events.interprocess.then_some(event));
+                    self.names.events.push(called);
+                    self.setup.events.push(setup);
                 }
                 Meaning::Event(Row { base, count })
             });
@@ -25,14 +27,14 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn create_events(&mut self, name: &ast::Name, interprocess: bool) -> Option<Resource> {
+    pub(super) fn create_events(&mut self, name: &ast::Name, setup: EventSetup) -> Option<Resource> {
         let count = self.executions(name, self.names.events.len(), NAMES_MAX, "events")?;
         let first = EventId::from_usize(self.names.events.len());
         for _ in 0..count {
             let called = self.generation_of(&name.text);
-            let event = self.names.events.push(called);
+            self.names.events.push(called);
+            let event = self.setup.events.push(setup);
             self.setup.created.push(Resource::Event(event));
-            self.setup.interprocess.extend(interprocess.then_some(event));
         }
         Some(Resource::Event(first))
     }

@@ -64,7 +64,7 @@ impl Handles {
         let table = |count| if creates == 0 { Table::default() } else { Table::new(count) };
         Self {
             streams: table(setup.streams.len()),
-            events: table(setup.events),
+            events: table(setup.events.len()),
             pools: table(setup.pools.len()),
             created: vec![0; creates],
         }
@@ -135,12 +135,12 @@ impl Handles {
             Call::Export { what: Exported::Memory(_), .. }
             | Call::Import { into: Imported::Pool(_) | Imported::Event(_), .. } => {}
             Call::Create { reusing, .. } => reusing.iter_mut().for_each(|old| self.resource(old)),
-            // The streams and the events in a graph are its own.
-            Call::Graph(GraphCall::Node { node, .. }) => {
-                if let Call::Alloc { pool: Some(pool), .. } = &mut **node {
-                    self.pool(pool);
-                }
-            }
+            // The streams in a graph are its own.
+            Call::Graph(GraphCall::Node { node, .. }) => match &mut **node {
+                Call::Alloc { pool: Some(pool), .. } => self.pool(pool),
+                Call::Record { event, .. } | Call::Wait { event, .. } => self.event(event),
+                _ => {}
+            },
             Call::Graph(GraphCall::Launch { stream, .. } | GraphCall::Upload { stream, .. }) => {
                 self.stream(stream);
             }

@@ -10,7 +10,7 @@ use super::names::{Kind, Meaning, Row};
 use super::{Action, Chosen, Handle, codes};
 use crate::base::{Diagnostic, EventId, PoolId, Span, StreamId};
 use crate::syntax::ast::{self, Create, Created, Path};
-use crate::trace::{PoolSetup, Resource, StreamKind, StreamSetup};
+use crate::trace::{EventSetup, PoolSetup, Resource, StreamKind, StreamSetup};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many pools there may be. Each keeps a list a stream.
@@ -55,7 +55,11 @@ impl Checker<'_> {
         let known = self.created_name(name, kind);
         let first = match &create.resource {
             Created::Stream { device, kind, .. } => self.create_streams(name, device.as_ref(), *kind),
-            Created::Event { interprocess, .. } => self.create_events(name, *interprocess),
+            Created::Event { device, interprocess, .. } => {
+                let device = device.as_ref().map(|device| self.device(Some(device), device.span));
+                let setup = EventSetup { device: device.flatten(), interprocess: *interprocess };
+                self.create_events(name, setup)
+            }
             Created::Pool(pool) => self.create_pools(pool),
         };
         let (nth, name, first) = self.made(name, kind, known, first)?;

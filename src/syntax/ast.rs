@@ -106,7 +106,7 @@ pub enum Statement {
     Pool(Pool),
     /// `stream a, b[4] on gpu0 non_blocking`
     Streams(Streams),
-    /// `event e, f[2] { interprocess }`
+    /// `event e, f[2] on gpu0 { interprocess }`
     Events(Events),
     /// `kernel fill(out: write) takes 10us`
     Kernel(Kernel),

@@ -379,7 +379,7 @@ impl Display for Create {
             Created::Stream { name, device, kind } => {
                 write!(f, "stream {name}{}{}", After(" on ", device), After(" ", kind))?;
             }
-            Created::Event { name, .. } => write!(f, "event {name}")?,
+            Created::Event { name, device, .. } => write!(f, "event {name}{}", After(" on ", device))?,
             Created::Pool(Pool { name, location, .. }) => {
                 write!(f, "pool {name}{}", After(" on ", location))?;
             }

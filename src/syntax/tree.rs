@@ -287,7 +287,7 @@ impl Tree<'_> {
                 let kind = parts.next().map(|kind| stream_kind(&kind));
                 Created::Stream { name, device, kind }
             }
-            Rule::created_event => Created::Event { name, interprocess },
+            Rule::created_event => Created::Event { name, device, interprocess },
             _ => Created::Pool(Pool { name, location, settings: self.inline_settings(parts, opens) }),
         };
         Create { resource, reusing }

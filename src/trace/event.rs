@@ -5,7 +5,7 @@ use super::{
     PoolState, Range, Reach, Refusals, Ticket,
 };
 use crate::base::{
-    BarrierId, BufferId, Bytes, CollectiveId, DeviceId, ExpectId, HostId, Nanos, PoolId, SignalId,
+    BarrierId, BufferId, Bytes, CollectiveId, DeviceId, EventId, ExpectId, HostId, Nanos, PoolId, SignalId,
     SnapshotId, StmtId,
 };
 
@@ -65,6 +65,15 @@ pub enum Kind<'a> {
         device: DeviceId,
         /// What it may do.
         reach: Reach,
+    },
+    /// The call needs an event of this device, and it belongs to another one; precedes `Failed`.
+    OtherDevice {
+        /// The event.
+        event: EventId,
+        /// The device that it belongs to, as the first process knows it.
+        home: DeviceId,
+        /// The device that it would have to belong to.
+        device: DeviceId,
     },
     /// A blocked call returned: everything in the cut is proven complete to the host.
     Synchronised {

@@ -17,10 +17,8 @@ pub struct Setup {
     pub pools: IndexVec<PoolId, PoolSetup>,
     /// The streams that the program uses.
     pub streams: IndexVec<StreamId, StreamSetup>,
-    /// How many events there are.
-    pub events: usize,
-    /// Those of them that other processes can open (`cudaEventInterprocess`), ascending.
-    pub interprocess: Vec<EventId>,
+    /// The events.
+    pub events: IndexVec<EventId, EventSetup>,
     /// How many signals there are.
     pub signals: usize,
     /// How many host threads there are; the first one makes the first call.
@@ -63,8 +61,7 @@ impl Default for Setup {
             devices: IndexVec::new(),
             pools: IndexVec::new(),
             streams: IndexVec::new(),
-            events: 0,
-            interprocess: Vec::new(),
+            events: IndexVec::new(),
             signals: 0,
             hosts: 1,
             processes: IndexVec::new(),
@@ -307,6 +304,15 @@ pub struct StreamSetup {
     pub device: DeviceId,
     /// How it stands to the legacy default stream.
     pub kind: StreamKind,
+}
+
+/// An event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventSetup {
+    /// The device it belongs to. `None`: that of the first stream that records it.
+    pub device: Option<DeviceId>,
+    /// Whether other processes can open it (`cudaEventInterprocess`).
+    pub interprocess: bool,
 }
 
 /// How a stream stands to the legacy default stream of its device

@@ -1,9 +1,9 @@
 //! The order against brute force: every edge kept for ever, every question answered by walking back along all of them.
 
 use crate::budget;
-use millpond::base::{Bytes, DeviceId, Draws, EventId, HostId, IndexVec, Nanos, StmtId, StreamId};
+use millpond::base::{Bytes, DeviceId, Draws, EventId, HostId, IndexVec, Nanos, StmtId, StreamId, index_vec};
 use millpond::order::{Effect, Operation, Order, Runs};
-use millpond::trace::{DeviceSetup, Setup, StreamKind, StreamSetup, Target, Ticket};
+use millpond::trace::{DeviceSetup, EventSetup, Setup, StreamKind, StreamSetup, Target, Ticket};
 use std::collections::BTreeSet;
 
 const HOSTS: usize = 3;
@@ -97,7 +97,7 @@ fn setup(draws: &mut Draws) -> Setup {
     Setup {
         devices: (0..2).map(|_| DeviceSetup::new(Bytes::gib(1))).collect(),
         streams,
-        events: EVENTS,
+        events: index_vec![EventSetup::default(); EVENTS],
         hosts: HOSTS,
         ..Setup::default()
     }

@@ -86,7 +86,12 @@ It waits for all blocking streams, and they wait for it.",
         DECLARATIONS,
         "The default stream that each host thread has of its own, cudaStreamPerThread.",
     ),
-    word("event", DECLARATIONS, "Declares events, cudaEventCreate, or an array of them."),
+    word(
+        "event",
+        DECLARATIONS,
+        "Declares events, cudaEventCreate, or an array of them.
+An event is recorded on streams of one device: the one behind `on`, or else that of the first stream that records it.",
+    ),
     word("kernel", DECLARATIONS, "Declares a kernel: what it touches, and how long it takes."),
     form(
         "takes",
@@ -160,7 +165,8 @@ It proves to the allocator what is complete, and a pool gives back what it holds
         CALLS,
         "Names the time between two events, cudaEventElapsedTime; fails with `not_ready` before both have happened.
 Without a record, or for an event that is `{ interprocess }`, it fails with `invalid_resource_handle`.
-It waits for nothing and orders nothing. Where the second event came first, the time is negative.",
+So does one between events of two devices. It waits for nothing and orders nothing. Where the second event came first,
+the time is negative.",
     ),
     word("sleep", CALLS, "The host does something else for that time."),
     word("trim", CALLS, "Gives back what a pool holds above a size and does not need, cudaMemPoolTrimTo."),

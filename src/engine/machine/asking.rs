@@ -1,13 +1,13 @@
-//! What a host learns by asking: queries, polls, and the time between two events. It proves nothing to the allocator.
+//! Queries and polls: what a host learns by asking. It proves nothing to the allocator.
 //!
-//! Rules: CUDA driver API, `cuStreamQuery`, `cuEventQuery`; CUDA runtime API, `cudaEventElapsedTime`.
+//! Rules: CUDA driver API, `cuStreamQuery`, `cuEventQuery`.
 
 use super::{Caller, Machine};
-use crate::base::{EventId, Nanos};
+use crate::base::Nanos;
 use crate::engine::threads::Host;
 use crate::engine::{Chooser, Progress};
 use crate::model::Allocator;
-use crate::trace::{Detail, Event, Failure, Kind, Reply, Sink, Target, Ticket};
+use crate::trace::{Detail, Event, Failure, Kind, Reply, Sink, Target};
 use std::task::Poll;
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
@@ -45,34 +45,5 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if self.sink.wants(Detail::Events) {
             self.sink.event(&Event { at: *now, host, stmt, ticket: None, kind: Kind::Seen { seen } });
         }
-    }
-
-    /// The record of an event has completed.
-    pub(super) fn happened(&mut self, event: EventId, record: Ticket) {
-        if self.order.recorded(event) == Some(record) {
-            self.happened[event] = self.progress.now();
-        }
-    }
-
-    /// From the completion of one event to that of the other one. Neither of them is a synchronise, and later work is not
-    /// ordered after them: whoever wants that asks by a query.
-    pub(super) fn elapsed(&mut self, caller: Caller, from: EventId, to: EventId) -> Result<Reply, Failure> {
-        let (Some(first), Some(last)) = (self.timed(from), self.timed(to)) else {
-            return Err(Failure::InvalidResourceHandle);
-        };
-        self.look(caller.host);
-        let done = &self.threads.hosts[caller.host].visible;
-        if [first, last].iter().any(|record| record.seq > done[record.stream.index()]) {
-            return Err(Failure::NotReady);
-        }
-        let [Nanos(first), Nanos(last)] = [from, to].map(|event| self.happened[event]);
-        let value = i128::from(last) - i128::from(first);
-        self.emit(caller, None, Kind::Value(value));
-        Ok(Reply::Value(value))
-    }
-
-    /// The latest record of an event that keeps times.
-    fn timed(&self, event: EventId) -> Option<Ticket> {
-        self.order.recorded(event).filter(|_| !self.shares.is_interprocess(event))
     }
 }

@@ -152,6 +152,11 @@ enum Body<'a> {
         device: &'a str,
         access: &'static str,
     },
+    OtherDevice {
+        name: &'a str,
+        home: &'a str,
+        device: &'a str,
+    },
     Seen {
         seen: &'a [u32],
     },
@@ -334,6 +339,11 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             pool: &names.pools[pool],
             device: &names.devices[device],
             access: reach.name(),
+        },
+        Kind::OtherDevice { event, home, device } => Body::OtherDevice {
+            name: &names.events[event],
+            home: &names.devices[home],
+            device: &names.devices[device],
         },
         Kind::Seen { seen } => Body::Seen { seen },
         Kind::Synchronised { observed } => Body::Synchronised { observed },

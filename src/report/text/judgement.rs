@@ -2,7 +2,7 @@
 
 use super::table::{Align, Row, Section, Table, shorten, wrap};
 use super::{Compared, Failing};
-use crate::base::{Bytes, DeviceId, HostId, Nanos, PoolId, ProcessId, StmtId};
+use crate::base::{Bytes, DeviceId, EventId, HostId, Nanos, PoolId, ProcessId, StmtId};
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
 use crate::scenario::{Demand, Outcome, Unit};
@@ -23,6 +23,8 @@ pub(super) struct Failures {
     devices: BTreeMap<StmtId, (DeviceId, DeviceState)>,
     /// The pool that the call may not touch, the device, and what it may do.
     unreachable: BTreeMap<StmtId, (PoolId, DeviceId, Reach)>,
+    /// The event that the call may not use so, the device that it belongs to, and the one that it would have to.
+    foreign: BTreeMap<StmtId, (EventId, DeviceId, DeviceId)>,
     /// The call about memory outside of pools in progress.
     looking: Option<(StmtId, DeviceId, DeviceState)>,
     /// The statement of each operation that has not completed, for a deadlock.
@@ -40,6 +42,9 @@ impl Failures {
             }
             (Kind::OutOfReach { pool, device, reach }, _) if self.unreachable.len() < ACCOUNTS_MAX => {
                 self.unreachable.entry(event.stmt).or_insert((pool, device, reach));
+            }
+            (Kind::OtherDevice { event: of, home, device }, _) if self.foreign.len() < ACCOUNTS_MAX => {
+                self.foreign.entry(event.stmt).or_insert((of, home, device));
             }
             (Kind::Device { device, state }, _) => self.looking = Some((event.stmt, device, *state)),
             (Kind::Failed(Failure::OutOfMemory), _) if self.devices.len() < ACCOUNTS_MAX => {
@@ -73,6 +78,7 @@ impl Failures {
             lines.push(format!("error[{name}]: line {}{times}: {text}", book.line(failed.stmt)));
             lines.extend(self.account(book, failed.stmt, width));
             lines.extend(self.access(book, failed.stmt));
+            lines.extend(self.event_of_another(book, failed.stmt));
             lines.push(format!("  expected?  add `fails {name}` or `or_fails {name}` to the line"));
         }
         lines.extend(rest(unexpected.count(), ACCOUNTS_MAX, "statements that failed"));
@@ -109,6 +115,16 @@ impl Failures {
         vec![
             format!("  access     {device} {may} the memory of {pool}"),
             format!("             it gets more by `grant {own} to {device}`"),
+        ]
+    }
+
+    fn event_of_another(&self, book: &Book<'_>, stmt: StmtId) -> Vec<String> {
+        let Some((event, home, device)) = self.foreign.get(&stmt) else { return Vec::new() };
+        let names = &book.program.names;
+        let (event, home, device) = (&names.events[*event], &names.devices[*home], &names.devices[*device]);
+        vec![
+            format!("  device     {event} belongs to {home}, and would have to belong to {device}"),
+            format!("             it was declared on {home}, or recorded there first"),
         ]
     }
 

@@ -23,10 +23,12 @@ pub enum Created {
         /// How it stands to the legacy default stream.
         kind: Option<StreamKind>,
     },
-    /// `event e { interprocess }`
+    /// `event e on gpu1 { interprocess }`
     Event {
         /// Its name.
         name: Name,
+        /// The device after `on`.
+        device: Option<Name>,
         /// Whether other processes can open it.
         interprocess: bool,
     },

@@ -33,8 +33,7 @@ between two events needs both recorded and complete.",
         5,
         "An event is recorded on a stream of its own context; a wait may cross contexts and devices.",
         "CUDA driver API, cuEventRecord, cuStreamWaitEvent",
-        partly(
-            "scenarios/access/freed_on_a_stream_of_another_device.scn", "an event of the language belongs to no device"),
+        shown("scenarios/access/event_of_a_device.scn"),
     ),
     rule(
         6,
