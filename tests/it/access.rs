@@ -85,11 +85,11 @@ s: record e
 s: record f
 sync device
 sync gpu1
-let t = elapsed f to e
+let time = elapsed f to e
 ";
     folder.file("event.scn", text);
     let report = out(&folder.millpond(&["run", "event.scn"]));
-    for line in ["line 7: s: record e", "line 11: let t = elapsed f to e"] {
+    for line in ["line 7: s: record e", "line 11: let time = elapsed f to e"] {
         let found = format!(
             "error[invalid_resource_handle]: {line}
   device     e belongs to gpu1, and would have to belong to gpu0

@@ -307,15 +307,7 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             Body::Call { text: &program.statements[event.stmt].text, call: call_line(book, call) }
         }
         Kind::Submitted => Body::Submitted,
-        Kind::Waits { on, cause } => {
-            let cause = match cause {
-                Cause::Event => "event",
-                Cause::Legacy => "legacy",
-                Cause::Allocator => "allocator",
-                Cause::Graph => "graph",
-            };
-            Body::Waits { on: operation(book, on), cause }
-        }
+        Kind::Waits { on, cause } => Body::Waits { on: operation(book, on), cause: cause_name(cause) },
         Kind::Start => Body::Start,
         Kind::End => Body::End,
         Kind::Decided(decision) => Body::Decided(DecisionLine {
@@ -369,6 +361,15 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             let waiters = waiters.iter().map(|waiter| waiter_line(book, waiter)).collect();
             Body::Deadlock { waiters, cycle: *is_cycle }
         }
+    }
+}
+
+fn cause_name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Event => "event",
+        Cause::Legacy => "legacy",
+        Cause::Allocator => "allocator",
+        Cause::Graph => "graph",
     }
 }
 
