@@ -444,7 +444,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Target::Device(device) => Some(device),
             Target::Event(event) => self.order.recorded_on(event).map(|stream| self.streams[stream].device),
             Target::Stream(stream) => {
-                let StreamSetup { device, kind } = self.streams[stream];
+                let StreamSetup { device, kind, .. } = self.streams[stream];
                 (kind != StreamKind::Legacy || self.legacy_sync_releases).then_some(device)
             }
         }

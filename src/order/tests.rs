@@ -10,7 +10,7 @@ fn setup(kinds: &[StreamKind], events: usize) -> Setup {
     let device = DeviceId::new(0);
     Setup {
         devices: index_vec![DeviceSetup::new(Bytes::gib(1))],
-        streams: kinds.iter().map(|kind| StreamSetup { device, kind: *kind }).collect(),
+        streams: kinds.iter().map(|kind| StreamSetup::new(device, *kind)).collect(),
         events: index_vec![EventSetup::default(); events],
         ..Setup::default()
     }

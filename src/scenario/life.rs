@@ -10,7 +10,7 @@ use super::names::{Kind, Meaning, Row};
 use super::{Action, Chosen, Handle, codes};
 use crate::base::{Diagnostic, EventId, PoolId, Span, StreamId};
 use crate::syntax::ast::{self, Create, Created, Path};
-use crate::trace::{EventSetup, PoolSetup, Resource, StreamKind, StreamSetup};
+use crate::trace::{EventSetup, PoolSetup, Resource, StreamSetup};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many pools there may be. Each keeps a list a stream.
@@ -54,7 +54,11 @@ impl Checker<'_> {
         };
         let known = self.created_name(name, kind);
         let first = match &create.resource {
-            Created::Stream { device, kind, .. } => self.create_streams(name, device.as_ref(), *kind),
+            Created::Stream { device, kind, priority, .. } => {
+                let device = self.device(device.as_ref(), name.span);
+                let setup = self.stream_setup(device, *kind, priority.as_ref());
+                self.create_streams(name, setup)
+            }
             Created::Event { device, interprocess, .. } => {
                 let device = device.as_ref().map(|device| self.device(Some(device), device.span));
                 let setup = EventSetup { device: device.flatten(), interprocess: *interprocess };
@@ -184,24 +188,14 @@ impl Checker<'_> {
 
     // ---- The things themselves
 
-    fn create_streams(
-        &mut self,
-        name: &ast::Name,
-        device: Option<&ast::Name>,
-        kind: Option<ast::StreamKind>,
-    ) -> Option<Resource> {
-        let device = self.device(device, name.span);
+    fn create_streams(&mut self, name: &ast::Name, setup: Option<StreamSetup>) -> Option<Resource> {
         let count = self.executions(name, self.setup.streams.len(), STREAMS_MAX, "streams")?;
-        let kind = match kind {
-            Some(ast::StreamKind::NonBlocking) => StreamKind::NonBlocking,
-            _ => StreamKind::Blocking,
-        };
         let first = StreamId::from_usize(self.setup.streams.len());
-        let device = device?;
+        let setup = setup?;
         for _ in 0..count {
             let called = self.generation_of(&name.text);
             self.names.streams.push(called);
-            let stream = self.setup.streams.push(StreamSetup { device, kind });
+            let stream = self.setup.streams.push(setup);
             self.setup.created.push(Resource::Stream(stream));
         }
         Some(Resource::Stream(first))

@@ -104,7 +104,7 @@ pub enum Statement {
     Device(Device),
     /// `pool p on gpu0 { .. }`
     Pool(Pool),
-    /// `stream a, b[4] on gpu0 non_blocking`
+    /// `stream a, b[4] on gpu0 non_blocking priority -1`
     Streams(Streams),
     /// `event e, f[2] on gpu0 { interprocess }`
     Events(Events),
@@ -253,8 +253,10 @@ pub struct Streams {
     pub names: Vec<Declared>,
     /// The device after `on`.
     pub device: Option<Name>,
-    /// Whether `non_blocking` is written at the end, or else `blocking`, which is the default.
+    /// Whether `non_blocking` is written behind them, or else `blocking`, which is the default.
     pub kind: Option<StreamKind>,
+    /// The number after `priority`.
+    pub priority: Option<Name>,
 }
 
 /// How a stream stands to the legacy default stream.

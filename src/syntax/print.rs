@@ -196,8 +196,9 @@ impl Display for Statement {
             Statement::Pool(Pool { name, location, settings }) => {
                 write!(f, "pool {name}{}{settings}", After(" on ", location))
             }
-            Statement::Streams(Streams { names, device, kind }) => {
-                write!(f, "stream {}{}{}", Commas(names), After(" on ", device), After(" ", kind))
+            Statement::Streams(Streams { names, device, kind, priority }) => {
+                write!(f, "stream {}{}", Commas(names), After(" on ", device))?;
+                write!(f, "{}{}", After(" ", kind), After(" priority ", priority))
             }
             Statement::Events(events) => events.fmt(f),
             Statement::Kernel(Kernel { name, parameters, takes }) => {
@@ -376,8 +377,9 @@ impl Display for CallKind {
 impl Display for Create {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.resource {
-            Created::Stream { name, device, kind } => {
+            Created::Stream { name, device, kind, priority } => {
                 write!(f, "stream {name}{}{}", After(" on ", device), After(" ", kind))?;
+                After(" priority ", priority).fmt(f)?;
             }
             Created::Event { name, device, .. } => write!(f, "event {name}{}", After(" on ", device))?,
             Created::Pool(Pool { name, location, .. }) => {

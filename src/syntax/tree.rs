@@ -129,11 +129,12 @@ impl Tree<'_> {
     }
 
     fn streams<'t>(&mut self, parts: impl Iterator<Item = Node<'t>>) -> Statement {
-        let mut streams = Streams { names: Vec::new(), device: None, kind: None };
+        let mut streams = Streams { names: Vec::new(), device: None, kind: None, priority: None };
         for part in parts {
             match part.as_rule() {
                 Rule::declared => streams.names.push(self.declared(part)),
                 Rule::on_device => streams.device = Some(self.only_name(part)),
+                Rule::priority => streams.priority = Some(self.only_name(part)),
                 _ => streams.kind = Some(stream_kind(&part)),
             }
         }
@@ -284,8 +285,9 @@ impl Tree<'_> {
         let device = parts.next_if(|part| part.as_rule() == Rule::on_device).map(|on| self.only_name(on));
         let resource = match rule {
             Rule::created_stream => {
-                let kind = parts.next().map(|kind| stream_kind(&kind));
-                Created::Stream { name, device, kind }
+                let kind = parts.next_if(|part| part.as_rule() == Rule::stream_kind);
+                let priority = parts.next().map(|priority| self.only_name(priority));
+                Created::Stream { name, device, kind: kind.map(|kind| stream_kind(&kind)), priority }
             }
             Rule::created_event => Created::Event { name, device, interprocess },
             _ => Created::Pool(Pool { name, location, settings: self.inline_settings(parts, opens) }),

@@ -72,6 +72,9 @@ const NAMED: &[(&str, &str)] = &[
 /// Statements that have several forms: the first word, a word of the form, and a line of it.
 const FORMS: &[(&str, &str, &str)] = &[
     ("trim", "graph_pool", "trim gpu0.graph_pool"),
+    ("stream", "priority", "stream NAME priority -1"),
+    ("event", "on", "event NAME on DEVICE"),
+    ("event", "interprocess", "event NAME { interprocess }"),
     ("let", "elapsed", "let NAME = elapsed EVENT to EVENT"),
     ("expect", "ready", "expect NAME ready on STREAM"),
     ("expect", "depends", "expect NAME depends on timing"),
@@ -122,6 +125,7 @@ const FOREIGN: &[(&[&str], &str)] = &[
         "expect DEVICE reaches POOL",
     ),
     (&["streamcreate", "streamcreatewithflags", "createstream", "queue"], "stream"),
+    (&["streamcreatewithpriority"], "stream NAME priority -1"),
     (&["eventcreate", "eventcreatewithflags", "createevent"], "event"),
     (&["streamdestroy", "eventdestroy", "mempooldestroy"], "destroy"),
     (&["graphcreate", "streambegincapture", "streamendcapture"], "graph"),

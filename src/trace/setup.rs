@@ -304,6 +304,19 @@ pub struct StreamSetup {
     pub device: DeviceId,
     /// How it stands to the legacy default stream.
     pub kind: StreamKind,
+    /// Lower numbers are greater. It orders nothing: to CUDA it is a hint which work to prefer.
+    pub priority: i32,
+}
+
+impl StreamSetup {
+    /// From the greatest priority to the least: recent devices answer `cudaDeviceGetStreamPriorityRange` so. A number outside
+    /// becomes the nearest one (CUDA runtime API, `cudaStreamCreateWithPriority`).
+    pub const PRIORITIES: std::ops::RangeInclusive<i32> = -5..=0;
+
+    /// A stream with CUDA's default priority, 0.
+    pub const fn new(device: DeviceId, kind: StreamKind) -> Self {
+        Self { device, kind, priority: 0 }
+    }
 }
 
 /// An event.

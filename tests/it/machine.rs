@@ -52,7 +52,7 @@ impl Sink for Recorder {
 
 fn setup() -> Setup {
     let device = DeviceId::new(0);
-    let stream = |kind| StreamSetup { device, kind };
+    let stream = |kind| StreamSetup::new(device, kind);
     let pool = |attributes| PoolSetup { attributes, ..PoolSetup::on(device) };
     Setup {
         devices: index_vec![DeviceSetup::new(Bytes::mib(160))],

@@ -27,7 +27,7 @@ impl Brute {
     }
 
     fn is_blocking(&self, stream: usize, device: DeviceId) -> bool {
-        let StreamSetup { device: own, kind } = self.kinds[stream];
+        let StreamSetup { device: own, kind, .. } = self.kinds[stream];
         own == device && matches!(kind, StreamKind::Blocking | StreamKind::PerThread)
     }
 
@@ -37,7 +37,7 @@ impl Brute {
 
     /// The operations directly before one that this host submitted to this stream now.
     fn before(&self, host: usize, stream: usize) -> Vec<usize> {
-        let StreamSetup { device, kind } = self.kinds[stream];
+        let StreamSetup { device, kind, .. } = self.kinds[stream];
         let seen = self.seen[host].iter().copied();
         let mut before: Vec<usize> = self.last(stream).into_iter().chain(seen).collect();
         match kind {
@@ -86,12 +86,12 @@ fn setup(draws: &mut Draws) -> Setup {
     let mut streams: IndexVec<StreamId, StreamSetup> = (0..draws.between(1, 5))
         .map(|_| {
             let kind = [StreamKind::Blocking, StreamKind::NonBlocking][draws.below(2) as usize];
-            StreamSetup { device: device(draws.below(2)), kind }
+            StreamSetup::new(device(draws.below(2)), kind)
         })
         .collect();
     for (index, kind) in [(0, StreamKind::Legacy), (0, StreamKind::PerThread), (1, StreamKind::Legacy)] {
         if draws.below(2) == 0 {
-            streams.push(StreamSetup { device: device(index), kind });
+            streams.push(StreamSetup::new(device(index), kind));
         }
     }
     Setup {

@@ -61,7 +61,7 @@ impl Walk {
             streams: streams
                 .iter()
                 .enumerate()
-                .map(|(stream, device)| StreamSetup { device: DeviceId::new(*device), kind: kind(stream) })
+                .map(|(stream, device)| StreamSetup::new(DeviceId::new(*device), kind(stream)))
                 .collect(),
             events: index_vec![EventSetup::default(); EVENTS],
             ..Setup::default()

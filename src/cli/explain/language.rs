@@ -74,6 +74,13 @@ Without it all are, as in CUDA. `millpond explain follow_event` explains one of 
         "A stream that the legacy default stream does not wait for, nor the reverse; cudaStreamNonBlocking.",
     ),
     form(
+        "priority",
+        "stream NAME priority -1",
+        DECLARATIONS,
+        "How much a device is to prefer the work of a stream, cudaStreamCreateWithPriority: from 0, the least, to -5.
+A number outside becomes the nearest one. To CUDA it is a hint that promises no order, so that nothing changes here.",
+    ),
+    form(
         "legacy",
         "legacy: record EVENT",
         DECLARATIONS,

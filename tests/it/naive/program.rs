@@ -435,7 +435,7 @@ fn setup(kinds: &[StreamKind], memory: u64, remap: bool, pools: Vec<PoolSetup>) 
     Setup {
         devices: index_vec![DeviceSetup::new(Bytes(memory))],
         pools: pools.into_iter().collect(),
-        streams: kinds.iter().map(|kind| StreamSetup { device: DEVICE, kind: *kind }).collect(),
+        streams: kinds.iter().map(|kind| StreamSetup::new(DEVICE, *kind)).collect(),
         events: index_vec![EventSetup::default(); EVENTS],
         rules: rules(remap),
         ..Setup::default()
