@@ -354,6 +354,11 @@ impl Checker<'_> {
     pub(super) fn expect(&mut self, span: Span, expect: &ast::Expect) {
         let stmt = self.begin(span, Outcome::Succeeds);
         match expect {
+            ast::Expect::Compare { left, comparator, right }
+                if let Some(device) = self.current_pool(left) =>
+            {
+                self.expect_pool(stmt, device, comparator, right);
+            }
             ast::Expect::Compare { left, comparator, right } => {
                 self.expecting = true;
                 let left = self.value_with_reads(left, stmt);

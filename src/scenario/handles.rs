@@ -125,7 +125,7 @@ impl Handles {
             Call::Trim { pool, .. }
             | Call::Set { pool, .. }
             | Call::Read(Reading::Pool(pool, _) | Reading::Access(pool, _))
-            | Call::Peek(Reading::Pool(pool, _) | Reading::Access(pool, _))
+            | Call::Peek(Reading::Pool(pool, _) | Reading::Access(pool, _) | Reading::PoolItself(pool))
             | Call::Grant { pool, .. }
             | Call::SetPool { pool, .. } => self.pool(pool),
             Call::Destroy(resource) => self.resource(resource),
@@ -145,8 +145,8 @@ impl Handles {
                 self.stream(stream);
             }
             Call::Graph(_)
-            | Call::Read(Reading::Device(..) | Reading::Peer(..) | Reading::Graphs(..))
-            | Call::Peek(Reading::Device(..) | Reading::Peer(..) | Reading::Graphs(..))
+            | Call::Read(_)
+            | Call::Peek(_)
             | Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }

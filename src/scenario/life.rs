@@ -7,10 +7,10 @@ use super::check::Checker;
 use super::compute::default_stream_word;
 use super::declare::STREAMS_MAX;
 use super::names::{Kind, Meaning, Row};
-use super::{Action, Chosen, Handle, codes};
-use crate::base::{Diagnostic, EventId, PoolId, Span, StreamId};
+use super::{Action, Chosen, Demand, Expect, Formula, Handle, Instruction, codes};
+use crate::base::{DeviceId, Diagnostic, EventId, PoolId, Span, StmtId, StreamId};
 use crate::syntax::ast::{self, Create, Created, Path};
-use crate::trace::{EventSetup, PoolSetup, Resource, StreamSetup};
+use crate::trace::{EventSetup, PoolSetup, Reading, Resource, StreamSetup};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many pools there may be. Each keeps a list a stream.
@@ -43,6 +43,47 @@ impl Checker<'_> {
         let Meaning::Device(device) = device? else { return None };
         self.drivers.sets_pool(device);
         Some(Action::SetPool { device, pool: pool? })
+    }
+
+    /// The device in `gpu0.pool`.
+    pub(super) fn current_pool(&self, value: &ast::Expression) -> Option<DeviceId> {
+        let ast::ExpressionKind::Path(path) = &value.kind else { return None };
+        let [device, word] = path.segments.as_slice() else { return None };
+        let is_plain = device.index.is_none() && word.index.is_none() && word.name.text == "pool";
+        match &self.table.get(&device.name.text)?.meaning {
+            Some(Meaning::Device(device)) if is_plain => Some(*device),
+            _ => None,
+        }
+    }
+
+    /// `expect gpu0.pool == p`, `expect gpu0.pool != p`
+    pub(super) fn expect_pool(
+        &mut self,
+        stmt: StmtId,
+        device: DeviceId,
+        comparator: &ast::Name,
+        pool: &ast::Expression,
+    ) {
+        let not = match comparator.text.as_str() {
+            "==" => false,
+            "!=" => true,
+            _ => {
+                let label = "expected `==` or `!=`";
+                return self.error(codes::WRONG_UNIT, "pools have no order", comparator.span, label);
+            }
+        };
+        let ast::ExpressionKind::Path(path) = &pool.kind else {
+            let label = "expected the name of a pool";
+            return self.error(codes::WRONG_KIND, "a pool is compared with a pool", pool.span, label);
+        };
+        let Some(pool) = self.pool(path) else { return };
+        let [left, right] = [Reading::CurrentPool(device), Reading::PoolItself(pool)].map(|reading| {
+            let register = self.register();
+            self.code.push(Instruction::Call { stmt, action: Action::Peek { reading, register } });
+            Formula::Register(register)
+        });
+        let expect = self.expects.push(Expect { stmt, demand: Demand::CurrentPool { not } });
+        self.code.push(Instruction::Call { stmt, action: Action::Compare { expect, left, right } });
     }
 
     pub(super) fn create(&mut self, create: &Create) -> Option<Action> {

@@ -105,6 +105,7 @@ fn valid_lines() {
         "set p.follow_event = off\nexpect p.follow_event == off\nset gpu0.default_pool.release_threshold = max",
         "a: x[0] = alloc 1KiB\nlet at = x[0].address\nset p.release_threshold = at\nexpect x[0].address / 512B * 512B == at",
         "let t = elapsed e to f[1] as asked or_fails not_ready\nsleep t + 1us\nexpect asked not fails\nlet elapsed = t / 2\nsleep elapsed",
+        "expect gpu0.pool == p\nset gpu0.pool = p\nexpect gpu0.pool != gpu0.default_pool",
         "create event g on gpu0\nb: record g\nstream c[2] on gpu0 non_blocking priority -1\ndestroy a\ncreate stream d priority 7 reusing a",
         "set p.reserved = 5B fails invalid_value\nset p.used_high = 1B fails invalid_value\nreset p.used_high",
         "a: x = alloc 1B\na: k(x) until go\nsignal go\na: k(x) takes 3us\na: k(x) takes uniform(1us, 3us)",

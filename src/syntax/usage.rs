@@ -118,6 +118,8 @@ const FOREIGN: &[(&[&str], &str)] = &[
     (&["eventelapsedtime", "elapsedtime", "elapsed"], "let NAME = elapsed EVENT to EVENT"),
     (&["mempooltrimto", "trimto", "trimpool", "pooltrim"], "trim"),
     (&["mempoolsetattribute", "setattribute", "poolset"], "set"),
+    (&["devicesetmempool", "memsetmempool"], "set gpu0.pool = POOL"),
+    (&["devicegetmempool", "memgetmempool", "getcurrentpool"], "expect gpu0.pool == POOL"),
     (&["mempoolcreate", "createpool", "mempool"], "pool"),
     (&["mempoolsetaccess", "setaccess", "enablepeeraccess", "deviceenablepeeraccess"], "grant"),
     (

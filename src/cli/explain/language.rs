@@ -46,7 +46,12 @@ pub(super) const ENTRIES: &[Entry] = &[
     word("millpond", DECLARATIONS, "States the version of the language, before every other statement."),
     word("scenario", DECLARATIONS, "Gives the title that reports show."),
     word("device", DECLARATIONS, "Declares a device; without such a line there is `gpu0`."),
-    word("pool", DECLARATIONS, "Declares a pool, cudaMemPoolCreate, that is there from the start."),
+    word(
+        "pool",
+        DECLARATIONS,
+        "Declares a pool, cudaMemPoolCreate, that is there from the start.
+`set gpu0.pool = p` makes one the current pool of its device, and `expect gpu0.pool == p` looks whether it is.",
+    ),
     form(
         "max_size",
         "pool NAME on DEVICE { max_size = 64MiB }",

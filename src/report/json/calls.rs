@@ -75,8 +75,12 @@ fn use_line<'a>(book: &Book<'a>, used: &Use) -> UseLine<'a> {
 /// What a figure is one of.
 fn read_of(names: &Names, reading: Reading) -> Cow<'_, str> {
     match reading {
-        Reading::Pool(pool, _) | Reading::Access(pool, _) => Cow::Borrowed(&names.pools[pool]),
-        Reading::Device(device, _) | Reading::Peer(device, _) => Cow::Borrowed(&names.devices[device]),
+        Reading::Pool(pool, _) | Reading::Access(pool, _) | Reading::PoolItself(pool) => {
+            Cow::Borrowed(&names.pools[pool])
+        }
+        Reading::Device(device, _) | Reading::Peer(device, _) | Reading::CurrentPool(device) => {
+            Cow::Borrowed(&names.devices[device])
+        }
         Reading::Graphs(device, _) => Cow::Owned(format!("{}.graph_pool", names.owners[device])),
     }
 }

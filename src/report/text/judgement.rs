@@ -5,7 +5,7 @@ use super::{Compared, Failing};
 use crate::base::{Bytes, DeviceId, EventId, HostId, Nanos, PoolId, ProcessId, StmtId};
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
-use crate::scenario::{Demand, Outcome, Unit};
+use crate::scenario::{Demand, Names, Outcome, Unit};
 use crate::trace::{
     Account, Deadlock, DeviceState, Ended, Event, Failure, Kind, Policy, Reach, Readiness, Waiter,
 };
@@ -287,7 +287,8 @@ fn demands(book: &Book<'_>, verdict: &Verdict, compared: &Compared) -> Vec<Deman
     let mut rows = Vec::new();
     for (id, judged) in verdict.expectations.iter_enumerated() {
         let expect = &book.program.expects[id];
-        let outcome = outcome(judged, expect.demand, book.skipped(verdict, expect.stmt));
+        let skipped = book.skipped(verdict, expect.stmt);
+        let outcome = outcome(&book.program.names, judged, expect.demand, skipped);
         rows.push(demanded(expect.stmt, outcome, judged.holds()));
     }
     for failed in verdict.failed.iter().filter(|failed| failed.expected) {
@@ -373,7 +374,7 @@ pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) 
     found
 }
 
-fn outcome(judged: &Judged, demand: Demand, skipped: bool) -> String {
+fn outcome(names: &Names, judged: &Judged, demand: Demand, skipped: bool) -> String {
     if judged.times == 0 {
         return if skipped { "fails: skipped".to_owned() } else { "fails: never reached".to_owned() };
     }
@@ -382,10 +383,10 @@ fn outcome(judged: &Judged, demand: Demand, skipped: bool) -> String {
         (1, 1) => String::new(),
         (failed, times) => format!(" {failed} of {times}"),
     };
-    format!("fails{count}: {}", why(first, demand))
+    format!("fails{count}: {}", why(names, first, demand))
 }
 
-pub(super) fn why(mismatch: &Mismatch, demand: Demand) -> String {
+pub(super) fn why(names: &Names, mismatch: &Mismatch, demand: Demand) -> String {
     let served = |policy: Option<Policy>| policy.map_or("no class", Policy::name);
     match *mismatch {
         Mismatch::Values { left, right } => {
@@ -413,6 +414,7 @@ pub(super) fn why(mismatch: &Mismatch, demand: Demand) -> String {
         Mismatch::Reach(Reach::None) => "it does not reach it".to_owned(),
         Mismatch::Reach(Reach::Read) => "it may only read it".to_owned(),
         Mismatch::Reach(Reach::ReadWrite) => "it may read and write it".to_owned(),
+        Mismatch::CurrentPool(pool) => format!("it is {}", names.pools[pool]),
         Mismatch::Ended(Ended::NotMade) => "it was not called by then".to_owned(),
         Mismatch::Ended(Ended::Skipped) => "it was skipped".to_owned(),
         Mismatch::Ended(Ended::Succeeded) => "it succeeded".to_owned(),
@@ -440,6 +442,10 @@ pub(super) fn value(value: i128, unit: Unit) -> String {
         (Unit::Nanos, Ok(nanos)) => Nanos(nanos).to_string(),
         (Unit::Switch, Ok(0)) => "off".to_owned(),
         (Unit::Switch, Ok(1)) => "on".to_owned(),
+        // Only a time between two events can be so.
+        (Unit::Nanos, Err(_)) if let Ok(nanos) = u64::try_from(value.unsigned_abs()) => {
+            format!("-{}", Nanos(nanos))
+        }
         _ => value.to_string(),
     }
 }
