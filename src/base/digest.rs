@@ -14,6 +14,11 @@ pub fn mix(words: &[u64]) -> u128 {
     u128::from(high) << 64 | u128::from(low)
 }
 
+/// A digest as words, low half first, to be mixed into another one.
+pub fn words(digest: u128) -> [u64; 2] {
+    [digest as u64, (digest >> 64) as u64]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -25,5 +30,10 @@ mod tests {
         let digests: BTreeSet<u128> = words.map(|words| mix(&words)).collect();
         assert_eq!(digests.len(), 1_600);
         assert_ne!(mix(&[0]), mix(&[0, 0]));
+    }
+
+    #[test]
+    fn both_halves_are_words() {
+        assert_eq!(words(3 << 64 | 5), [5, 3]);
     }
 }

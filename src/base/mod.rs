@@ -13,7 +13,7 @@ mod units;
 
 pub(crate) use clone::reuse_on_clone;
 pub use diagnostic::{Code, Diagnostic, Edit, Label, MISTAKES_MAX, Severity};
-pub use digest::mix;
+pub use digest::{mix, words};
 pub use ids::{
     BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExecId, ExpectId, GraphId, HostBufferId, HostId,
     KernelId, PoolId, ProcessId, SignalId, SnapshotId, StmtId, StreamId,

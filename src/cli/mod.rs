@@ -61,7 +61,7 @@ enum Command {
 
 /// With the allocator model, and the versions of the language and of what `--format json` writes.
 const VERSION: &str =
-    concat!(env!("CARGO_PKG_VERSION"), " (language 1, models cuda and oxicuda, JSON lines schema 2)");
+    concat!(env!("CARGO_PKG_VERSION"), " (language 1, models cuda and oxicuda, JSON lines schema 3)");
 
 const HELP: &str = "\
 Exit status:

@@ -7,7 +7,7 @@ use super::threads::Awaited;
 use super::{Chooser, Machine, Progress};
 use crate::base::{StreamId, reuse_on_clone};
 use crate::model::Allocator;
-use crate::trace::{Setup, Sink, Target};
+use crate::trace::{Call, GraphCall, Setup, Sink, Target, Ticket};
 use std::collections::VecDeque;
 
 /// The launches that may not have completed.
@@ -31,9 +31,13 @@ impl Ahead {
 }
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
-    /// Whether the host may launch into a stream now; otherwise it is blocked until the oldest launch there has completed.
-    pub(super) fn may_launch(&mut self, caller: Caller, stream: StreamId) -> bool {
+    /// Whether the host may make a call now; otherwise it is a launch, of a kernel or of a graph, and blocked until the
+    /// oldest launch of its stream has completed.
+    pub(super) fn may_launch(&mut self, caller: Caller, call: &Call) -> bool {
         let Some(depth) = self.ahead.depth else { return true };
+        let (Call::Launch { stream, .. } | Call::Graph(GraphCall::Launch { stream, .. })) = *call else {
+            return true;
+        };
         let Self { ahead: Ahead { launches, completed, .. }, order, threads, progress, .. } = self;
         let launches = &mut launches[stream.index()];
         order.completed(completed);
@@ -64,7 +68,14 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if self.ahead.depth.is_some()
             && let Some(ticket) = self.order.next_ticket(stream)
         {
-            self.ahead.launches[stream.index()].push_back(ticket.seq);
+            self.launches_until(ticket);
+        }
+    }
+
+    /// The host is about to launch what ends with this operation.
+    pub(super) fn launches_until(&mut self, end: Ticket) {
+        if self.ahead.depth.is_some() {
+            self.ahead.launches[end.stream.index()].push_back(end.seq);
         }
     }
 }

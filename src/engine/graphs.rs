@@ -312,6 +312,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let prepared =
             self.prepare(caller.host, exec, end, |model, launch| model.launch(launch, exec.auto_free));
         if prepared.is_ok() {
+            self.launches_until(end);
             for alloc in &unfreed {
                 let call = Call::Free { stream, alloc: *alloc };
                 self.emit(caller, self.order.next_ticket(stream), Kind::Node { call: &call, alloc: None });

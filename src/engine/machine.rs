@@ -181,7 +181,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Call::Memset { stream, blocking, takes, at } => {
                 return self.transfer(caller, *stream, takes, Returns::of_memset(*blocking, at.memory));
             }
-            Call::Launch { stream, .. } if !self.may_launch(caller, *stream) => return Poll::Pending,
+            call if !self.may_launch(caller, call) => return Poll::Pending,
             Call::Await(signal) => return self.meet(caller, Awaited::Signal(*signal)),
             Call::Import { under, into } => return self.import(caller, *under, *into),
             Call::Join(other) => return self.meet(caller, Awaited::End(*other)),

@@ -9,7 +9,7 @@ mod pool;
 use super::cuda::Cuda;
 use super::stream_order::{CudaError, ModelAllocation, StreamOrderId};
 use super::{Allocator, Denied, Freed, GraphMemory, Known, Request};
-use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, mix, reuse_on_clone};
+use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, mix, reuse_on_clone, words};
 use crate::trace::{
     Account, AllocId, Attribute, Attributes, Block, BlockState, Call, Candidate, Cut, Decision, DeviceState,
     Failure, Policy, PoolPicture, PoolState, Range, Readiness, Refusal, Refusals, Reuse, Setup, StreamKind,
@@ -342,7 +342,7 @@ impl Allocator for Oxicuda {
             *reason = Some(match class {
                 class if served == Some(class) => break,
                 Policy::Observed => pending.map_or(Refusal::NoFit, Refusal::NotSynchronised),
-                Policy::Growth => Refusal::Capacity(pool.room()),
+                Policy::Growth => Refusal::PoolCapacity(pool.room()),
                 _ => Refusal::Absent,
             });
         }
@@ -393,7 +393,8 @@ impl Allocator for Oxicuda {
         let start = self.plain.digest().wrapping_add(u128::from(self.serial));
         let pools = self.pools.iter().map(|pool| pool.digest(&self.blocks));
         pools.enumerate().fold(start, |sum, (index, digest)| {
-            sum.wrapping_add(mix(&[index as u64, digest as u64, (digest >> 64) as u64]))
+            let [low, high] = words(digest);
+            sum.wrapping_add(mix(&[index as u64, low, high]))
         })
     }
 }

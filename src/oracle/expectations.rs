@@ -3,7 +3,8 @@
 //! Everything it knows, it reads from the program and from the events. It keeps one record a statement and one an
 //! expectation, so that a long run costs no more than a short one. What the verdict looks like is the report's affair.
 
-use super::importers::{EarlyFree, Importers};
+use super::findings::{Finding, Findings};
+use super::importers::Importers;
 use crate::base::{BufferId, ExpectId, IndexVec, Nanos, PoolId, StmtId};
 use crate::scenario::{Demand, Moment, Outcome, Program, When};
 use crate::trace::{
@@ -73,6 +74,13 @@ pub enum Mismatch {
     Ended(Ended),
     /// Whether the stream may use the buffer.
     Readiness(Readiness),
+    /// What was found.
+    Findings {
+        /// How often what the line speaks of.
+        count: u64,
+        /// How often anything of that kind.
+        of_kind: u64,
+    },
 }
 
 /// The calls of a statement that failed.
@@ -145,8 +153,8 @@ pub struct Verdict {
     pub skipped: Vec<SkippedStatement>,
     /// The cycle in which each waits for the next.
     pub deadlock: Option<Deadlock>,
-    /// Exporters that free memory which an importer may still use.
-    pub early_frees: Vec<EarlyFree>,
+    /// What is wrong with the program, whatever its calls answered.
+    pub findings: Vec<Finding>,
     /// Why the run was given up.
     pub broken: Option<Broken>,
     /// How many allocations were placed.
@@ -158,7 +166,7 @@ impl Verdict {
     pub fn holds(&self) -> bool {
         self.broken.is_none()
             && self.deadlock.is_none()
-            && self.early_frees.is_empty()
+            && self.findings.iter().all(|finding| finding.expected.is_some())
             && self.missed.is_empty()
             && self.not_reached.is_empty()
             && self.failed.iter().all(|failed| failed.expected)
@@ -173,6 +181,11 @@ impl Verdict {
     /// How many statements failed without a word about it.
     pub fn unexpected_errors(&self) -> usize {
         self.failed.iter().filter(|failed| !failed.expected).count()
+    }
+
+    /// How many findings no line expects.
+    pub fn unexpected_findings(&self) -> usize {
+        self.findings.iter().filter(|finding| finding.expected.is_none()).count()
     }
 
     /// The demands that were met: `expect` lines that hold, and statements that failed as they say.
@@ -194,6 +207,7 @@ pub struct Expectations<'p> {
     deadlock: Option<Deadlock>,
     /// Looked for where anything is imported.
     importers: Option<Importers>,
+    findings: Findings,
     allocations: u64,
     /// Whether a line asks whether the timing decides.
     asks_for_timing: bool,
@@ -218,6 +232,7 @@ impl<'p> Expectations<'p> {
             skipped: BTreeMap::new(),
             deadlock: None,
             importers: (!program.names.shares.is_empty()).then(|| Importers::new(&program.setup)),
+            findings: Findings::default(),
             allocations: 0,
             asks_for_timing: program
                 .expects
@@ -232,6 +247,7 @@ impl<'p> Expectations<'p> {
     /// The verdict; `broken` says why the run was given up, if it was.
     pub fn finish(mut self, broken: Option<Broken>) -> Verdict {
         self.judge_moments();
+        self.judge_findings(broken.is_none());
         let statements = &self.program.statements;
         let mut failed: Vec<_> = self.failed.into_iter().collect();
         failed.sort_by_key(|(_, (nth, _))| *nth);
@@ -266,7 +282,7 @@ impl<'p> Expectations<'p> {
             expectations: self.expectations,
             snapshots: self.snapshots,
             deadlock: self.deadlock,
-            early_frees: self.importers.map(Importers::finish).unwrap_or_default(),
+            findings: self.findings.finish(),
             broken,
             allocations: self.allocations,
         }
@@ -322,8 +338,23 @@ impl<'p> Expectations<'p> {
         }
     }
 
+    /// Of a run that was given up it is not known what else it would have come to.
+    fn judge_findings(&mut self, is_whole: bool) {
+        if let Some(importers) = self.importers.take() {
+            importers.finish(&mut self.findings);
+        }
+        for (id, line) in self.program.expects.iter_enumerated() {
+            if let Some(mismatch) = self.findings.judge(id, line).filter(|_| is_whole) {
+                self.record(id, mismatch);
+            }
+        }
+    }
+
     fn judge(&mut self, expect: ExpectId, operands: &Operands) {
-        let mismatch = mismatch(self.program.expects[expect].demand, operands);
+        self.record(expect, mismatch(self.program.expects[expect].demand, operands));
+    }
+
+    fn record(&mut self, expect: ExpectId, mismatch: Option<Mismatch>) {
         let judged = &mut self.expectations[expect];
         judged.times += 1;
         if mismatch.is_some() {
@@ -344,7 +375,7 @@ impl Sink for Expectations<'_> {
 
     fn event(&mut self, event: &Event<'_>) {
         if let Some(importers) = &mut self.importers {
-            importers.event(event);
+            importers.event(event, &mut self.findings);
         }
         match event.kind {
             Kind::Call(call) => self.call(event.stmt, call),
@@ -449,6 +480,8 @@ fn relation(demand: Demand, subject: &Placement, object: &Placement) -> Option<M
         }
         Demand::Compare { .. }
         | Demand::Moments { .. }
+        | Demand::Finding { .. }
+        | Demand::NoFindings
         | Demand::ServedBy(_)
         | Demand::Reaches { .. }
         | Demand::CurrentPool { .. }

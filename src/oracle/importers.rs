@@ -4,24 +4,13 @@
 //! Judged by order, whatever the timing was. For each import that was freed it keeps from where on in each stream, and in which
 //! threads, signals and barriers, that is known; the events bring the edges. It forgets an import with its exporter's free.
 
-use crate::base::{EventId, HostId, IndexVec, SignalId, StmtId, StreamId};
+use super::findings::{Findings, Role};
+use crate::base::{BufferId, EventId, HostId, IndexVec, SignalId, StmtId, StreamId};
 use crate::trace::{
-    AllocId, Call, Cut, Event, Exported, Imported, Kind, Setup, StreamKind, StreamSetup, Target, Ticket,
+    AllocId, Call, Cut, Event, Exported, FindingKind, Imported, Kind, Setup, StreamKind, StreamSetup, Target,
+    Ticket,
 };
 use std::collections::BTreeMap;
-
-/// An exporter that frees memory which an importer may still use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EarlyFree {
-    /// The exporter's free.
-    pub stmt: StmtId,
-    /// The import.
-    pub import: StmtId,
-    /// The free of the import, to which nothing orders the other one. `None`: there was none by then.
-    pub freed: Option<StmtId>,
-    /// How often.
-    pub times: u64,
-}
 
 /// The sink that judges.
 #[derive(Clone, Debug)]
@@ -37,7 +26,8 @@ pub(super) struct Importers {
     /// The record that each event captured last.
     records: BTreeMap<EventId, Ticket>,
     imports: BTreeMap<AllocId, Import>,
-    found: Vec<EarlyFree>,
+    /// What the allocations that live are called.
+    names: BTreeMap<AllocId, BufferId>,
 }
 
 /// A host thread, in the call that it made last.
@@ -46,6 +36,8 @@ struct Thread {
     call: Option<(Call, StmtId)>,
     /// Its operation, once it is submitted.
     ticket: Option<Ticket>,
+    /// What it allocated or imported.
+    alloc: Option<AllocId>,
     failed: bool,
 }
 
@@ -54,6 +46,7 @@ struct Thread {
 struct Import {
     of: AllocId,
     stmt: StmtId,
+    name: Option<BufferId>,
     freed: Option<Known>,
 }
 
@@ -118,23 +111,23 @@ impl Importers {
             events: BTreeMap::new(),
             records: BTreeMap::new(),
             imports: BTreeMap::new(),
-            found: Vec::new(),
+            names: BTreeMap::new(),
         }
     }
 
-    pub(super) fn finish(mut self) -> Vec<EarlyFree> {
-        self.hosts.indices().for_each(|host| self.settle(host));
-        self.found
+    /// The end of the run: each thread has returned from its last call.
+    pub(super) fn finish(mut self, findings: &mut Findings) {
+        self.hosts.indices().for_each(|host| self.settle(host, findings));
     }
 
     /// Takes an event.
-    pub(super) fn event(&mut self, event: &Event<'_>) {
+    pub(super) fn event(&mut self, event: &Event<'_>, findings: &mut Findings) {
         match (event.kind, event.ticket) {
             (Kind::Call(call), _) => {
-                self.settle(event.host);
+                self.settle(event.host, findings);
                 self.made(event.host, call);
                 let call = Some((call.clone(), event.stmt));
-                self.hosts[event.host] = Thread { call, ticket: None, failed: false };
+                self.hosts[event.host] = Thread { call, ..Thread::default() };
             }
             (Kind::Failed(_), _) => self.hosts[event.host].failed = true,
             (Kind::Submitted, Some(ticket)) => {
@@ -150,9 +143,15 @@ impl Importers {
             }
             (Kind::Seen { seen }, _) => self.seen(event.host, seen),
             (Kind::Decided(decision), _) => {
+                self.hosts[event.host].alloc = Some(decision.alloc);
                 let Some((Call::Import { under, .. }, stmt)) = self.hosts[event.host].call else { return };
                 if let Some(Exported::Memory(of)) = self.exported.get(&under) {
-                    self.imports.insert(decision.alloc, Import { of: *of, stmt, freed: None });
+                    self.imports.insert(decision.alloc, Import { of: *of, stmt, name: None, freed: None });
+                }
+            }
+            (Kind::Named(name), _) => {
+                if let Some(alloc) = self.hosts[event.host].alloc {
+                    self.names.insert(alloc, name);
                 }
             }
             _ => {}
@@ -204,8 +203,8 @@ impl Importers {
     }
 
     /// What counts once a call has returned.
-    fn settle(&mut self, host: HostId) {
-        let Thread { call: Some((call, stmt)), ticket, failed: false } =
+    fn settle(&mut self, host: HostId, findings: &mut Findings) {
+        let Thread { call: Some((call, stmt)), ticket, failed: false, .. } =
             std::mem::take(&mut self.hosts[host])
         else {
             return;
@@ -234,7 +233,7 @@ impl Importers {
                 given.for_each(|known| known.signals[signal.index()] = true);
             }
             (Call::Free { alloc, .. } | Call::PlainFree { alloc }, ticket) => {
-                self.freed(host, stmt, alloc, ticket);
+                self.freed(host, stmt, alloc, ticket, findings);
             }
             _ => {}
         }
@@ -246,7 +245,15 @@ impl Importers {
         }
     }
 
-    fn freed(&mut self, host: HostId, stmt: StmtId, alloc: AllocId, at: Option<Ticket>) {
+    fn freed(
+        &mut self,
+        host: HostId,
+        stmt: StmtId,
+        alloc: AllocId,
+        at: Option<Ticket>,
+        findings: &mut Findings,
+    ) {
+        let name = self.names.remove(&alloc);
         let (streams, hosts) = (self.streams.len(), self.hosts.len());
         let (signals, barriers) = (self.signals, self.barriers);
         if let Some(import) = self.imports.get_mut(&alloc) {
@@ -255,29 +262,24 @@ impl Importers {
             hosts[host.index()] = at.is_none();
             let mut known = Known { stmt, at, after: none, hosts, signals, barriers };
             at.into_iter().for_each(|at| known.reaches(at));
-            import.freed = Some(known);
+            (import.name, import.freed) = (name, Some(known));
             return;
         }
         let imports = std::mem::take(&mut self.imports);
         let (ended, others) = imports.into_iter().partition(|(_, import)| import.of == alloc);
         self.imports = others;
         let ended: BTreeMap<AllocId, Import> = ended;
-        for Import { stmt: import, freed, .. } in ended.into_values() {
+        for (id, Import { stmt: import, name: of_import, freed, .. }) in ended {
             let is_after = freed.as_ref().is_some_and(|known| match at {
                 Some(at) => known.covers(at),
                 None => known.hosts[host.index()],
             });
             if !is_after {
-                self.report(EarlyFree { stmt, import, freed: freed.map(|known| known.stmt), times: 1 });
+                let others =
+                    [(Role::Import, Some(import)), (Role::FreeOfImport, freed.map(|known| known.stmt))];
+                let of_import = of_import.or_else(|| self.names.get(&id).copied());
+                findings.add(FindingKind::FreedBeforeImporter, stmt, &others, &[name, of_import]);
             }
-        }
-    }
-
-    fn report(&mut self, new: EarlyFree) {
-        let known = |found: &&mut EarlyFree| EarlyFree { times: 1, ..**found } == new;
-        match self.found.iter_mut().find(known) {
-            Some(found) => found.times += 1,
-            None => self.found.push(new),
         }
     }
 }

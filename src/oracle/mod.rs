@@ -5,6 +5,7 @@
 mod accounting;
 mod devices;
 mod expectations;
+mod findings;
 mod graphs;
 mod importers;
 
@@ -13,4 +14,4 @@ pub use expectations::{
     Broken, Expectations, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict,
     mismatch,
 };
-pub use importers::EarlyFree;
+pub use findings::{Finding, Role};

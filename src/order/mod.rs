@@ -13,7 +13,7 @@ mod history;
 pub use deadlock::cycle;
 pub use flight::{Operation, Runs};
 
-use crate::base::{EventId, HostId, ProcessId, StreamId, mix, reuse_on_clone};
+use crate::base::{EventId, HostId, ProcessId, StreamId, mix, reuse_on_clone, words};
 use crate::trace::{Cause, Cut, Setup, StreamKind, Target, Ticket, join};
 use flight::Flight;
 use history::History;
@@ -425,8 +425,7 @@ impl Order {
     pub fn digest(&self, pending: &[Ticket]) -> u128 {
         let add = |digest: u128, cut: &Cut| {
             let counters: Vec<u64> = cut.iter().map(|counter| u64::from(*counter)).collect();
-            let own = mix(&counters);
-            mix(&[digest as u64, (digest >> 64) as u64, own as u64, (own >> 64) as u64])
+            mix(&[words(digest), words(mix(&counters))].concat())
         };
         let lanes = self.lanes.iter().map(|lane| &lane.clock);
         let records = self.events.iter().map(|record| &record.clock);

@@ -230,11 +230,23 @@ impl<'p> Book<'p> {
         Some(self.program.names.buffers[buffer].clone())
     }
 
-    /// The name as the statement writes it: `x`, `block[i]`.
+    /// What its own process calls a buffer: without the process.
+    pub(crate) fn own_name(&self, buffer: BufferId) -> &'p str {
+        let program: &'p Program = self.program;
+        let name = program.names.buffers[buffer].as_str();
+        name.rsplit_once('.').map_or(name, |(_, own)| own)
+    }
+
+    /// The name as the statement writes it, behind its process: `x`, `block[i]`, `reader.y`.
     pub(crate) fn asked_as(&self, stmt: StmtId) -> String {
         let text = &self.program.statements[stmt].text;
         let name = text.split_once(" = ").map_or(text.as_str(), |(left, _)| left);
-        name.rsplit_once(": ").map_or(name, |(_, name)| name).trim().to_owned()
+        let name = name.rsplit_once(": ").map_or(name, |(_, name)| name).trim();
+        let named = self.allocates.get(&stmt).map(|chosen| self.program.names.buffers[chosen.base].as_str());
+        match named.and_then(|named| named.rsplit_once('.')) {
+            Some((process, _)) => format!("{process}.{name}"),
+            None => name.to_owned(),
+        }
     }
 
     /// The line of a statement.
@@ -261,6 +273,13 @@ impl<'p> Book<'p> {
     pub(crate) fn thread(&self, host: HostId) -> &'p str {
         let program: &'p Program = self.program;
         &program.names.hosts[host]
+    }
+
+    /// Whether a host thread is the one that begins a further process.
+    pub(crate) fn is_process(&self, host: HostId) -> bool {
+        let processes = &self.program.setup.processes;
+        let process = processes[host];
+        process.index() > 0 && processes.iter().position(|other| *other == process) == Some(host.index())
     }
 
     /// The name of a stream.

@@ -376,6 +376,10 @@ impl Checker<'_> {
             }
             ast::Expect::Relate { subject, relation, not } => self.relate(stmt, subject, relation, *not),
             ast::Expect::Fails { call, not, error } => self.fails(stmt, call, *not, error.as_ref()),
+            ast::Expect::Finding { kind, on, at, times } => {
+                self.finding(stmt, kind, on.as_ref(), at.as_ref(), times.as_ref());
+            }
+            ast::Expect::NoFindings => self.no_findings(stmt),
         }
     }
 

@@ -354,6 +354,7 @@ impl<'t> Checker<'t> {
                 buffer.base = BufferId::from_usize(bases[buffer.base.index()]);
             });
         }
+        self.place_findings(&bases);
         bases
     }
 

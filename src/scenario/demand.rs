@@ -1,8 +1,8 @@
 //! What `expect` lines demand.
 
 use super::Unit;
-use crate::base::{Nanos, StmtId};
-use crate::trace::{Comparison, Failure, Policy, Reach};
+use crate::base::{BufferId, Nanos, StmtId};
+use crate::trace::{Comparison, Failure, FindingKind, Policy, Reach};
 
 /// An `expect` line.
 #[derive(Clone, Debug)]
@@ -80,6 +80,35 @@ pub enum Demand {
         /// What it is compared with.
         object: When,
     },
+    /// `finding F on x at L 2 times`: judged at the end of the run, wherever it is written.
+    Finding {
+        /// What is to be found.
+        kind: FindingKind,
+        /// What a process calls the memory; `None`: any.
+        on: Option<Element>,
+        /// One of the statements that it is about; `None`: any.
+        at: Option<StmtId>,
+        /// How often; `None`: at least once.
+        times: Option<u64>,
+    },
+    /// `no findings`: judged at the end of the run.
+    NoFindings,
+}
+
+/// A buffer whose name needs no run to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// The only one of its name, or the one with index 0.
+    pub base: BufferId,
+    /// Its index; 0 without one.
+    pub index: u32,
+}
+
+impl Element {
+    /// The buffer.
+    pub fn id(self) -> BufferId {
+        BufferId::from_usize(self.base.index() + self.index as usize)
+    }
 }
 
 /// A moment in the life of the operation of a statement.

@@ -63,8 +63,14 @@ impl Checker<'_> {
         let message = format!("there is no such pool as `{}`", pool.name.text);
         let diagnostic =
             Diagnostic::error(codes::IMPOSSIBLE_POOL, message, pool.name.span, contradiction.to_owned());
-        let help = "to see that it fails, write `create pool .. fails invalid_value`";
-        self.tell(diagnostic.help(help));
+        let seen = "to see that it fails, write `create pool .. fails invalid_value`";
+        self.tell(match setup.location {
+            Location::HostNumaCurrent => {
+                let name = &pool.name.text;
+                diagnostic.help(format!("name the node: `pool {name} on host_numa 0`")).note(seen)
+            }
+            _ => diagnostic.help(seen),
+        });
         false
     }
 }

@@ -15,6 +15,7 @@ mod demand;
 mod drivers;
 mod events;
 mod extents;
+mod findings;
 mod graphs;
 mod handles;
 mod held;
@@ -41,7 +42,7 @@ pub use check::{NAMES_MAX, RUN_STATEMENTS_MAX, check};
 pub use codes::TABLE as CODES;
 pub use cursor::{Cursor, Step};
 pub use declare::model_named;
-pub use demand::{Demand, Expect, Moment, When};
+pub use demand::{Demand, Element, Expect, Moment, When};
 pub use graphs::GraphAction;
 pub use program::{
     Chosen, Formula, Handle, HostBuffer, Instruction, Names, Operator, Outcome, Place, Program, Register,

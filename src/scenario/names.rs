@@ -27,6 +27,7 @@ pub(super) enum Kind {
     Label,
     CallLabel,
     Thread,
+    Process,
     Barrier,
     Collective,
     Graph,
@@ -66,6 +67,7 @@ impl Kind {
             Kind::Label => "an operation",
             Kind::CallLabel => "a label of a host call",
             Kind::Thread => "a thread",
+            Kind::Process => "a process",
             Kind::Barrier => "a barrier",
             Kind::Collective => "a collective",
             Kind::Graph => "a graph",
@@ -87,7 +89,7 @@ pub(super) fn declaration(wanted: &[Kind], name: &str) -> String {
         }
         [Kind::Kernel, ..] => format!("kernel {name}(x: write) takes 10us"),
         [Kind::Buffer, ..] => return format!("its name comes with its allocation: `S: {name} = alloc 1MiB`"),
-        [Kind::Thread] => return format!("a thread begins with a block of its own: `thread {name} {{`"),
+        [Kind::Thread, ..] => return format!("a thread begins with a block of its own: `thread {name} {{`"),
         [Kind::Collective] => format!("collective {name} of 2 takes 50us"),
         [Kind::Graph] => return format!("a graph is a block of its own: `graph {name} {{`"),
         [Kind::Exec] => return format!("make it of a graph first: `{name} = instantiate GRAPH`"),
@@ -273,7 +275,7 @@ impl NameTable {
             Statement::Let(value) => self.declares(Kind::Value, &value.name),
             Statement::Repeat(repeat) => self.survey(&repeat.body.items, text),
             Statement::Asynchronous(asynchronous) => self.declares(Kind::Thread, &asynchronous.name),
-            Statement::Process(process) => self.declares(Kind::Thread, &process.name),
+            Statement::Process(process) => self.declares(Kind::Process, &process.name),
             Statement::Thread(thread) => {
                 self.declares(Kind::Thread, &thread.name.name);
                 self.survey(&thread.body.items, text);

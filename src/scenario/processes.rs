@@ -70,7 +70,8 @@ impl Checker<'_> {
         let name = ast::Segment { name: process.name.clone(), index: None };
         let id =
             ProcessId::from_usize(self.setup.processes.iter().map(|id| id.index()).max().unwrap_or(0) + 1);
-        let row = self.new_threads(&name).filter(|_| self.has_room_for_devices(process.name.span));
+        let row =
+            self.new_threads(&name, Kind::Process).filter(|_| self.has_room_for_devices(process.name.span));
         let Some((row, _)) = row else { return self.block(Block::Broken, &process.body.items) };
         self.setup.processes[row.base] = id;
         let prefix = format!("{}.", process.name.text);

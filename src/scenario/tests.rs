@@ -282,6 +282,25 @@ fn invalid_expectations_of_calls_and_streams() {
         ("sync a as l\nexpect l[0] not fails", "8 wrong_index: `l` is not an array"),
         ("sync a as l\nexpect l fails twice", "8 unknown_error: there is no error called `twice`"),
         ("expect p.used not fails", "7 wrong_kind: `p.used` is not the name of an operation"),
+        ("expect finding race", "7 unknown_finding: there is no finding called `race`"),
+        ("expect finding freed_before_importer on y", "7 unknown_name: nothing is called `y`"),
+        ("expect finding freed_before_importer at y", "7 unknown_name: nothing is called `y`"),
+        (
+            "expect finding freed_before_importer at e",
+            "7 wrong_kind: `e` is an event, but a label of a host call or an operation is needed here",
+        ),
+        (
+            "expect finding freed_before_importer 0 times",
+            "7 value_out_of_range: a finding is expected at least once",
+        ),
+        (
+            "repeat i in 0..2 {\na: y[i] = alloc 1B\nexpect finding freed_before_importer on y[i]\n}",
+            "9 not_constant: findings are judged once a run",
+        ),
+        (
+            "repeat i in 0..2 {\nexpect finding freed_before_importer i times\n}",
+            "8 not_constant: this value must be the same in every run and every turn",
+        ),
         (
             "expect x ready on a\na: x = alloc 1B",
             "7 used_before_allocation: `x` is used before it is allocated",
@@ -418,6 +437,12 @@ fn invalid_lines_about_access_and_processes() {
         ("thread t {\n process o {\n }\n}", "8 misplaced_declaration: a process cannot stand in a block"),
         ("process o {\n device d\n}", "8 misplaced_declaration: a declaration cannot stand in a block"),
         ("process a {\n}", "7 duplicate_name: `a` is already the name of a stream"),
+        ("process o {\n}\nstream o", "9 duplicate_name: `o` is already the name of a process"),
+        (
+            "process o {\n}\nsync o",
+            "9 wrong_kind: `o` is a process, but a stream, an event or a device is needed here",
+        ),
+        ("join a", "7 wrong_kind: `a` is a stream, but a thread or a process is needed here"),
     ] {
         assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");
     }

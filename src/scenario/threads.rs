@@ -66,7 +66,7 @@ impl Checker<'_> {
 
     pub(super) fn thread(&mut self, span: Span, thread: &ast::Thread) {
         let stmt = self.begin(span, Outcome::Succeeds);
-        let row = self.new_threads(&thread.name);
+        let row = self.new_threads(&thread.name, Kind::Thread);
         let Some((row, index)) = row else {
             self.enter(Block::Broken);
             self.items(&thread.body.items);
@@ -110,7 +110,7 @@ impl Checker<'_> {
         let touch = self.touch(&asynchronous.at, asynchronous.access);
         let takes = asynchronous.takes.as_ref().map(|takes| self.runtime_value(takes, Unit::Nanos));
         let name = ast::Segment { name: asynchronous.name.clone(), index: None };
-        let Some((row, _)) = self.new_threads(&name) else { return };
+        let Some((row, _)) = self.new_threads(&name, Kind::Thread) else { return };
         let (Some(touch), false) = (touch, matches!(takes, Some(None))) else { return };
         self.spawned(stmt, Chosen { base: row.base, index: None }, |checker| {
             checker.code.push(Instruction::Call { stmt, action: touch });
@@ -122,15 +122,20 @@ impl Checker<'_> {
 
     /// `await` waits for a signal, or for the end of a thread.
     pub(super) fn waited_for(&mut self, name: &ast::Name) -> Option<Action> {
-        if self.table.get(&name.text).is_some_and(|other| other.kind == Kind::Thread) {
+        if self.table.get(&name.text).is_some_and(|other| matches!(other.kind, Kind::Thread | Kind::Process))
+        {
             let segment = ast::Segment { name: name.clone(), index: None };
             return self.join(&Path { segments: vec![segment], span: name.span });
         }
         self.awaited(name).map(Action::Await)
     }
 
-    /// The ids of a thread, or of an array of them: as many as its index can choose.
-    pub(super) fn new_threads(&mut self, segment: &ast::Segment) -> Option<(Row<HostId>, Option<Formula>)> {
+    /// The ids of a thread or a process, or of an array of threads: as many as its index can choose.
+    pub(super) fn new_threads(
+        &mut self,
+        segment: &ast::Segment,
+        kind: Kind,
+    ) -> Option<(Row<HostId>, Option<Formula>)> {
         let index = match &segment.index {
             Some(index) => Some(self.index(index)?),
             None => None,
@@ -144,7 +149,7 @@ impl Checker<'_> {
             return None;
         }
         let row = Row { base: HostId::from_usize(self.setup.hosts), count };
-        if !self.bind(name, Kind::Thread, Some(Meaning::Thread(row))) {
+        if !self.bind(name, kind, Some(Meaning::Thread(row))) {
             return None;
         }
         let called = self.reported(&name.text);
@@ -160,7 +165,9 @@ impl Checker<'_> {
 
     pub(super) fn join(&mut self, path: &Path) -> Option<Action> {
         let segment = self.only_segment(path, Kind::Thread)?;
-        let Meaning::Thread(row) = self.resolve(&segment.name, &[Kind::Thread])? else { return None };
+        let Meaning::Thread(row) = self.resolve(&segment.name, &[Kind::Thread, Kind::Process])? else {
+            return None;
+        };
         self.element(row, segment).map(Action::Join)
     }
 

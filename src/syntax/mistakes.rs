@@ -21,6 +21,7 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("inout", "read_write"),
     ("rw", "read_write"),
     ("readwrite", "read_write"),
+    ("write", "read_write"),
     ("of", "from"),
     ("inf", "max"),
     ("infinite", "max"),
@@ -257,6 +258,15 @@ impl<'t> Refused<'t> {
             return None;
         }
         let rest = line[first.span.range().end - start as usize..].trim();
+        if let Some((word, line)) = STATEMENTS.iter().find(|(word, _)| *word == first.text) {
+            let message = match self.rest() {
+                "" => "the line ends too early".to_owned(),
+                _ => format!("`{}` is not expected here", self.found.text),
+            };
+            let label = format!("expected what belongs to `{word}`");
+            let diagnostic = Diagnostic::error(codes::UNEXPECTED, message, self.found.span, label);
+            return Some(diagnostic.help(format!("such a line is written `{line}`")));
+        }
         let words = STATEMENTS.iter().map(|(word, _)| *word);
         let suggestion = nearest(first.text, words.clone());
         let is_operation = !rest.is_empty() && Grammar::parse(Rule::operation, rest).is_ok();
@@ -367,7 +377,8 @@ impl<'t> Refused<'t> {
         let fixed = |rule: &Rule| {
             let text = describe(*rule)?;
             let inner = text.strip_prefix('`')?.strip_suffix('`')?;
-            (rule.is_fixed() && !inner.contains('`')).then(|| inner.to_owned())
+            // A dot makes one name of two words, which are two for a reason.
+            (rule.is_fixed() && *rule != Rule::dot && !inner.contains('`')).then(|| inner.to_owned())
         };
         let found = self.at..self.at + self.found.text.len();
         let ends = self.line[..self.at].trim_end().len();
@@ -499,6 +510,7 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::list => "a list such as `[follow_event, internal]`",
         Rule::parameter => "a parameter such as `x: read`",
         Rule::access => "`read`, `write`, `read_write`",
+        Rule::reach => "`read_write`, `read`",
         Rule::stream_kind => "`non_blocking`, `blocking`",
         Rule::level => "a number such as `-1`",
         Rule::priority => "`priority`",
@@ -507,6 +519,11 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::operator => "a sign such as `+`",
         Rule::comparator => "a comparison such as `==`",
         Rule::comparison | Rule::relation => "an expectation",
+        Rule::about => "`on`",
+        Rule::labelled => "`at`",
+        Rule::times => "how often, such as `2 times`",
+        Rule::finding => "`finding`",
+        Rule::no_findings => "`no findings`",
         Rule::created_stream => "`stream`",
         Rule::created_event => "`event`",
         Rule::created_pool => "`pool`",

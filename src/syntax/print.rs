@@ -453,6 +453,11 @@ impl Display for Expect {
             Expect::Fails { call, not, error } => {
                 write!(f, "{call} {}fails{}", if *not { "not " } else { "" }, After(" ", error))
             }
+            Expect::Finding { kind, on, at, times } => {
+                write!(f, "finding {kind}{}{}", After(" on ", on), After(" at ", at))?;
+                times.iter().try_for_each(|times| write!(f, " {times} times"))
+            }
+            Expect::NoFindings => f.write_str("no findings"),
         }
     }
 }

@@ -90,6 +90,10 @@ fn mistakes_in_expectations_say_what_was_expected() {
         ),
         ("expect x ready s", "1 unexpected: `s` is not expected here; expected `on`"),
         ("expect not x fails not_ready", "1 unexpected: `not` stands behind the buffer; "),
+        (
+            "expect gpu0 reaches p write",
+            "1 unexpected: `write` is not expected here; expected `read_write`, `read` or the end of the line",
+        ),
     ] {
         assert_eq!(check(text), [expected], "{text}");
     }
@@ -112,6 +116,16 @@ fn a_call_of_the_host_has_no_stream_and_may_name_what_it_gives() {
             "trim gpu0.graph_pool to 0B",
             "`to` is not expected here",
             "such a line is written `trim gpu0.graph_pool`",
+        ),
+        ("model", "the line ends too early", "such a line is written `model oxicuda`"),
+        ("profile  # none", "the line ends too early", "such a line is written `profile { remap = off }`"),
+        ("upload 3", "`3` is not expected here", "such a line is written `upload NAME on STREAM`"),
+        ("expect gpu0 reaches p write", "`write` is not expected here", "here that is `read_write`"),
+        ("grant p to gpu1 write", "`write` is not expected here", "here that is `read_write`"),
+        (
+            "expect gpu0 reaches p none",
+            "`none` is not expected here",
+            "such a line is written `expect DEVICE reaches POOL`",
         ),
         ("expect x ready", "the line ends too early", "such a line is written `expect NAME ready on STREAM`"),
         (

@@ -1,5 +1,6 @@
 //! From pest's pairs of one line to the syntax tree. The grammar guarantees the shapes; numbers are read here.
 
+mod expect;
 mod graphs;
 mod memory;
 mod processes;
@@ -359,64 +360,6 @@ impl Tree<'_> {
             }
         }
         Operation::Launch { kernel, arguments, parentheses: left.to(right), takes }
-    }
-
-    fn expectation(&mut self, node: Node<'_>) -> Expect {
-        let rule = node.as_rule();
-        if rule == Rule::moments {
-            return self.moments(node);
-        }
-        let mut rest = parts(node);
-        if rule == Rule::comparison {
-            return Expect::Compare {
-                left: self.expression(next(&mut rest)),
-                comparator: self.name(next(&mut rest)),
-                right: self.expression(next(&mut rest)),
-            };
-        }
-        let subject = self.path(next(&mut rest));
-        let relation = next(&mut rest);
-        let not = relation.as_str().starts_with("not");
-        let rule = relation.as_rule();
-        let mut rest = parts(relation);
-        if rule == Rule::fails {
-            return Expect::Fails { call: subject, not, error: rest.next().map(|error| self.name(error)) };
-        }
-        if rule == Rule::depends {
-            return Expect::Relate { subject, relation: Relation::DependsOnTiming, not };
-        }
-        let first = next(&mut rest);
-        let relation = match rule {
-            Rule::reuses => {
-                Relation::Reuses { object: self.path(first), via: rest.next().map(|via| self.only_name(via)) }
-            }
-            Rule::placed_at => Relation::At(self.path(first)),
-            Rule::waits_for => Relation::WaitsForFree(self.path(first)),
-            Rule::ready_on => Relation::ReadyOn(self.path(first)),
-            Rule::reaches => Relation::Reaches {
-                object: self.path(first),
-                access: rest.next().map(|word| access(word.as_str())),
-            },
-            _ => Relation::Via(self.name(first)),
-        };
-        // `via nothing` begins with "not" too, but only a relation with an object can be negated.
-        let not = not && !matches!(relation, Relation::Via(_));
-        Expect::Relate { subject, relation, not }
-    }
-
-    /// Which moments are meant, stands in fixed words.
-    fn moments(&mut self, node: Node<'_>) -> Expect {
-        let has = |rule| node.clone().into_inner().any(|child| child.as_rule() == rule);
-        let (subject_ends, object_ends) = (has(Rule::kw_ends), has(Rule::kw_end));
-        let mut rest = parts(node);
-        let subject = Moment { operation: self.name(next(&mut rest)), end: subject_ends };
-        let comparator = self.name(next(&mut rest));
-        let object = next(&mut rest);
-        let object = match object.as_rule() {
-            Rule::expression => When::Time(self.expression(object)),
-            _ => When::Moment(Moment { operation: self.name(object), end: object_ends }),
-        };
-        Expect::Moments { subject, comparator, object }
     }
 
     fn path(&mut self, node: Node<'_>) -> Path {

@@ -76,6 +76,8 @@ const FORMS: &[(&str, &str, &str)] = &[
     ("event", "on", "event NAME on DEVICE"),
     ("event", "interprocess", "event NAME { interprocess }"),
     ("let", "elapsed", "let NAME = elapsed EVENT to EVENT"),
+    ("expect", "finding", "expect finding freed_before_importer on NAME"),
+    ("expect", "findings", "expect no findings"),
     ("expect", "ready", "expect NAME ready on STREAM"),
     ("expect", "depends", "expect NAME depends on timing"),
     ("expect", "reaches", "expect DEVICE reaches POOL"),

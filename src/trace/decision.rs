@@ -208,8 +208,10 @@ pub enum Refusal {
     NotDone(Candidate),
     /// Not the device, but the maximum size of the pool forbids a growth, and by the profile that is not enough.
     MaxSize,
-    /// The device or the maximum size of the pool leaves only so much.
+    /// The device leaves only so much.
     Capacity(Bytes),
+    /// The maximum size of the pool leaves only so much.
+    PoolCapacity(Bytes),
 }
 
 /// Why an allocation was not served otherwise.

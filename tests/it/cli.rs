@@ -282,7 +282,7 @@ fn json_lines_have_a_header_and_a_verdict() {
     let text = out(&folder.millpond(&["run", "fails.scn", "--format", "json", "--seed", "7"]));
     let lines: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).expect("each line is an object")).collect();
-    assert_eq!(lines[0]["schema"], 2);
+    assert_eq!(lines[0]["schema"], 3);
     assert_eq!(lines[0]["seed"], 7);
     let verdict = lines.last().expect("there is a verdict");
     assert_eq!(verdict["event"], "verdict");

@@ -114,3 +114,96 @@ fn each_form_is_judged_both_ways() {
         assert_eq!(held, [true, false], "{meets}; {misses}");
     }
 }
+
+/// An exporter that frees first, twice at one line and once at another; a third import is freed in time.
+const FOUND: &str = "\
+pool p { handle = posix_fd }
+stream s
+repeat i in 0..3 {
+  s: x[i] = alloc 1MiB from p
+}
+s: z = alloc 1MiB from p
+export p as hp
+export x[0] as first
+export x[1] as second
+export z as third
+process other {
+  q = import hp on gpu0
+  y = import first from q as taken
+  v = import second from q
+  w = import third from q
+  free w
+  HERE
+}
+join other
+repeat i in 0..2 {
+  s: free x[i] as early
+}
+s: free x[2] as unshared
+s: free z as in_time
+";
+
+/// Lines about findings, at the end of the text or in the process, and whether they hold.
+#[test]
+fn findings_are_expected_by_name_memory_place_and_count() {
+    let verdict = |here: &str, end: &str| {
+        let text = format!("{}{end}\n", FOUND.replace("HERE", here));
+        let (program, diagnostics) = millpond::load(&text, &Profile::default());
+        assert_eq!(diagnostics, [], "{text}");
+        let program = program.expect("there is no mistake in it");
+        let mut judge = Expectations::new(&program);
+        assert_eq!(run(&program, 0, &mut judge).stop, None);
+        judge.finish(None)
+    };
+    assert_eq!(verdict("", "").findings.len(), 2, "each import has a line of its own");
+    for (about, holds) in [
+        ("", true),
+        (" 2 times", true),
+        (" 1 times", false),
+        (" 3 times", false),
+        (" on x[0]", true),
+        (" on x[1] 1 times", true),
+        (" on x[1] 2 times", false),
+        (" on x[2]", false),
+        (" on z", false),
+        (" at early", true),
+        (" at early 2 times", true),
+        (" at in_time", false),
+        (" on x[0] at early", true),
+        (" on x[0] at unshared", false),
+    ] {
+        let line = format!("expect finding freed_before_importer{about}");
+        assert_eq!(verdict("", &line).expectations.iter().all(|judged| judged.holds()), holds, "{line}");
+    }
+    for (about, holds) in [(" on y at taken", true), (" on v at taken", false), (" on w", false), ("", true)]
+    {
+        let line = format!("expect finding freed_before_importer{about}");
+        assert_eq!(verdict(&line, "").expectations.iter().all(|judged| judged.holds()), holds, "{line}");
+    }
+    // Every finding has to be expected, by whichever line.
+    let one = "expect finding freed_before_importer on x[0]";
+    let other = "expect finding freed_before_importer on v";
+    assert!(!verdict("", "").holds());
+    assert!(!verdict("", one).holds());
+    assert!(verdict(other, one).holds());
+    // A line that does not hold expects nothing.
+    assert_eq!(verdict("", &format!("{one} 2 times")).unexpected_findings(), 2);
+    assert!(!verdict("", &format!("{one}\nexpect no findings")).holds());
+    assert!(!verdict(other, &format!("{one}\nexpect no findings")).expectations.iter().all(|j| j.holds()));
+}
+
+/// Nothing is known about the findings of a run that was given up.
+#[test]
+fn a_run_that_stops_does_not_come_to_its_findings() {
+    let text = "stream s\nexpect no findings\nthread t {\n  await go\n  s: x = alloc 1MiB\n}\ns: free x\nsignal go\n";
+    let (program, diagnostics) = millpond::load(text, &Profile::default());
+    let program = program.unwrap_or_else(|| panic!("{diagnostics:?}"));
+    let mut judge = Expectations::new(&program);
+    let stop = run(&program, 0, &mut judge).stop;
+    assert!(stop.is_some());
+    let broken = millpond::oracle::Broken {
+        stmt: program.expects.iter().next().expect("one").stmt,
+        reason: String::new(),
+    };
+    assert_eq!(judge.finish(Some(broken)).not_reached.len(), 1);
+}

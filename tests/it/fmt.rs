@@ -95,6 +95,8 @@ fn the_usual_form_by_example() {
         ("let t=elapsed e to f[1]as l fails not_ready", "let t = elapsed e to f[1] as l fails not_ready\n"),
         ("s: k()takes 10us+-20%", "s: k() takes 10us +- 20%\n"),
         ("s:k()as late fails invalid_value", "s: k() as late fails invalid_value\n"),
+        ("expect  finding f  on x [ 0 ] at  late 2  times", "expect finding f on x[0] at late 2 times\n"),
+        ("expect no  findings", "expect no findings\n"),
         ("expect late ends>=end early", "expect late ends >= end early\n"),
         ("expect late starts>end early", "expect late starts > end early\n"),
         ("expect late ends !=start early", "expect late ends != start early\n"),

@@ -66,6 +66,7 @@ process other {
 }
 join other
 s: free x
+expect no findings
 ";
 
 /// Fields by section: a section is a heading of the page in lower case.

@@ -31,7 +31,7 @@ struct Granule {
     users: Vec<Ticket>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct NaiveNode {
     alloc: AllocId,
     start: u64,
@@ -505,6 +505,15 @@ impl Walk {
         (0..2).for_each(|at| self.high[at] = self.high[at].max(now[at]));
     }
 
+    /// What later answers of the model may depend on.
+    fn state(&self) -> String {
+        let graphs = self.graphs.iter().map(|(key, graph)| {
+            let NaiveGraph { regions, gaps, nodes, map, last, is_mapped, .. } = graph;
+            (key, regions, gaps, nodes, map, last, is_mapped)
+        });
+        format!("{:?} {:?}", graphs.collect::<Vec<_>>(), self.high)
+    }
+
     fn compare(&mut self) {
         let told = self.cuda.graph_pool(device());
         let [used, reserved] = self.counted();
@@ -520,9 +529,13 @@ fn graphs_agree_with_a_naive_model() {
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
     for seed in 0..budget(200) {
         let mut walk = Walk::new(seed);
+        let mut digests = BTreeMap::new();
         for step in 0..250 {
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| walk.step()));
             assert!(caught.is_ok(), "seed {seed}, step {step}");
+            let state = walk.state();
+            let first = digests.entry(walk.cuda.digest()).or_insert_with(|| state.clone());
+            assert_eq!(*first, state, "seed {seed}, step {step}");
         }
         for (what, times) in walk.seen {
             *seen.entry(what).or_default() += times;

@@ -15,6 +15,7 @@ use millpond::trace::{
     Nothing, PoolSetup, Reply, Setup, Sink, StreamKind, StreamSetup, Takes, Target, Use,
 };
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::task::Poll;
 
 const HOST: HostId = HostId::from_raw_unchecked(0);
@@ -272,4 +273,34 @@ fn a_failed_call_changes_nothing() {
         }
     }
     assert!(failures > 500, "{failures}");
+}
+
+/// A digest stands for a state in an exploration: two states of which something different can be told have two digests.
+#[test]
+fn what_differs_has_two_digests() {
+    let (mut models, mut orders) = (BTreeMap::new(), BTreeMap::new());
+    let mut states = 0;
+    for seed in 0..budget(40) {
+        let mut caller = Caller::new(seed);
+        let mut machine = machine(seed, Nothing);
+        for _ in 0..100 {
+            let call = caller.call();
+            caller.live.extend(complete(&mut machine, &call));
+            let (model, order) = (machine.model(), machine.order());
+            let mut pending = Vec::new();
+            model.pending(&mut pending);
+            let pools = setup().pools;
+            let pictures: Vec<_> = pools.indices().map(|pool| model.picture(pool)).collect();
+            let told = format!("{pictures:?} {:?}", model.device(DeviceId::new(0), order.observed()));
+            let first = models.entry(model.digest()).or_insert_with(|| told.clone());
+            assert_eq!(*first, told);
+
+            let recorded = [0, 1].map(|event| order.recorded_on(EventId::new(event)));
+            let told = format!("{:?} {:?} {recorded:?}", order.seen(HOST), order.observed());
+            let first = orders.entry(order.digest(&pending)).or_insert_with(|| told.clone());
+            assert_eq!(*first, told);
+            states += 1;
+        }
+    }
+    assert!(3 * models.len() > states && 3 * orders.len() > states, "{} {}", models.len(), orders.len());
 }

@@ -30,6 +30,7 @@ mod oxicuda;
 #[cfg(feature = "cli")]
 mod readme;
 mod ready;
+mod reports;
 mod seed_model;
 #[cfg(feature = "cli")]
 mod soup;

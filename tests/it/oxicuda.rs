@@ -341,8 +341,13 @@ fn programs_get_what_the_model_answers() {
     for number in 0..budget(60) {
         let mut walk = Walk::new(number);
         walk.is_wide = number % 8 == 7;
+        let mut digests = BTreeMap::new();
         for _ in 0..600 {
             walk.step();
+            let pools = (0..walk.pools.len()).map(PoolId::new);
+            let told: Vec<_> = pools.map(|pool| walk.oxicuda.picture(pool)).collect();
+            let first = digests.entry(walk.oxicuda.digest()).or_insert_with(|| told.clone());
+            assert_eq!(*first, told);
         }
         let digest = walk.oxicuda.digest();
         assert_eq!(walk.oxicuda.clone().digest(), digest);

@@ -83,6 +83,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "stream s\ns: x = alloc 200GiB fails no_memory\n",
         "stream s\ns: x = alloc 200GiB fails out_of_memory\n",
     ),
+    example(
+        "unknown_finding",
+        "expect finding freed_before_import\n",
+        "expect finding freed_before_importer\n",
+    ),
     example("unknown_setting", "device gpu0 { memroy = 80GiB }\n", "device gpu0 { memory = 80GiB }\n"),
     example(
         "duplicate_setting",

@@ -382,6 +382,15 @@ With `not`, that the order of calls, events and waits decides alone.",
         EXPECTATIONS,
         "Expects how the moments of two operations stand to each other, or to a time; also `ends`.",
     ),
+    form(
+        "finding",
+        "expect finding freed_before_importer on NAME at LABEL 2 times",
+        EXPECTATIONS,
+        "Expects something that is wrong with the program; judged over the whole run, wherever it is written.
+Behind `on` stands what the process calls the memory, behind `at` the label of a line that it is about; each of the
+parts may be left out. A finding that no line expects fails the run.",
+    ),
+    form("findings", "expect no findings", EXPECTATIONS, "Expects that nothing is found to be wrong with the program."),
     word(
         "variant",
         VARIANTS,
@@ -482,6 +491,7 @@ and where each comes from.",
         "queue_depth",
         "profile { queue_depth = 1024 }",
         PROFILES,
-        "How many launches a stream may be ahead of its device; the next one blocks the host. `off` is no limit.",
+        "How many launches a stream may be ahead of its device; the next one blocks the host. `off` is no limit.
+The launch of a graph is one.",
     ),
 ];

@@ -296,8 +296,8 @@ does.",
         "freed_before_importer",
         "An exporter frees memory, and nothing orders that after the free of an importer.
 The importer is to free first: its free completes, and an event, a signal or the end of the process says so to the exporter.
-It is judged by order, whatever the timing was. No line expects it yet.",
-        "scenarios/guide/free_on_both_sides.scn",
+It is judged by order, whatever the timing was. `expect finding freed_before_importer on x` expects it.",
+        "scenarios/ipc/freed_before_importer.scn",
     ),
     failure(
         "deadlock",

@@ -26,7 +26,7 @@ pub(super) fn growth(rules: &Rules, size: u64, room: u64) -> Option<u64> {
     fits(rules.growth.0).or_else(|| fits(rules.granule.0))
 }
 
-/// The spans of wholly idle pieces of a size, highest address first.
+/// The spans of wholly idle pieces of a size, highest address first. Where none fits, a span ends before it starts.
 fn idle_spans(pool: &Pool, rules: &Rules, unit: u64) -> Vec<Span> {
     let runs = pool.free_runs(rules.granule.0.min(unit), Tile::is_idle);
     let spans = runs.map(|run| {
@@ -39,7 +39,7 @@ fn idle_spans(pool: &Pool, rules: &Rules, unit: u64) -> Vec<Span> {
         let until = if is_last { end.next_multiple_of(rules.growth.0) } else { end };
         Span { first: run.first, start, end, until }
     });
-    let mut spans: Vec<Span> = spans.filter(|span| span.start < span.end).collect();
+    let mut spans: Vec<Span> = spans.collect();
     spans.sort_unstable_by_key(|span| std::cmp::Reverse(span.start));
     spans
 }
@@ -86,7 +86,7 @@ fn choose(pool: &Pool, rules: &Rules, unit: u64, mut goes: impl FnMut(u64) -> bo
                 let until = if end == span.end { span.until } else { end };
                 match chosen.last_mut() {
                     Some(above) if above.first == span.first && above.start == end => above.start = start,
-                    _ => chosen.push(Span { start, end, until, ..span }),
+                    _ => chosen.push(Span { first: span.first, start, end, until }),
                 }
             }
             end = start;

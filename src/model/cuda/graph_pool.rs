@@ -5,7 +5,7 @@
 //! Rules: CUDA Programming Guide, "Graph memory nodes", physical memory management and footprint.
 
 use super::address::AddressSpace;
-use crate::base::{Bytes, mix, reuse_on_clone};
+use crate::base::{Bytes, mix, reuse_on_clone, words};
 use crate::model::graphs::Launch;
 use crate::trace::{Cut, Failure, GraphFigure, GraphPoolState, Ticket};
 use smallvec::SmallVec;
@@ -135,8 +135,11 @@ impl GraphPool {
                 sum.wrapping_add(mix(&[8, u64::from(at.seq), at.stream.index() as u64]))
             });
             let counts = u64::from(piece.maps) << 32 | u64::from(piece.held);
-            mix(&[7, piece.start, piece.size, counts, busy as u64, (busy >> 64) as u64])
+            let [low, high] = words(busy);
+            mix(&[7, piece.start, piece.size, counts, low, high])
         };
-        self.pieces.iter().map(piece).fold(0, u128::wrapping_add)
+        let GraphPoolState { used, used_high, reserved, reserved_high } = self.state;
+        let figures = mix(&[used.0, used_high.0, reserved.0, reserved_high.0]);
+        self.pieces.iter().map(piece).fold(figures, u128::wrapping_add)
     }
 }

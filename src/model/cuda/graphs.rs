@@ -7,7 +7,7 @@
 
 use super::graph_pool::GraphPool;
 use super::{Cuda, Owner};
-use crate::base::{Bytes, DeviceId, IndexVec, mix, reuse_on_clone};
+use crate::base::{Bytes, DeviceId, IndexVec, mix, reuse_on_clone, words};
 use crate::model::graphs::{GraphKey, GraphMemory, Launch, Node};
 use crate::trace::{
     AllocId, Cut, Decision, Failure, GraphFigure, GraphPoolState, Range, Readiness, Setup, Ticket,
@@ -114,6 +114,32 @@ impl Part {
     }
 }
 
+impl Graph {
+    fn digest(&self) -> u128 {
+        let Self { spaces, gaps, nodes, frees, last, is_mapped, has_ended } = self;
+        let ticket = |at: &Ticket| [at.stream.index() as u64 + 1, u64::from(at.seq)];
+        let alloc = |id: &AllocId| [u64::from(id.slot), u64::from(id.serial)];
+        let [stream, seq] = last.as_ref().map_or([0; 2], ticket);
+        let mut all = vec![stream, seq, u64::from(*is_mapped), u64::from(*has_ended), spaces.len() as u64];
+        for Space { device, start, size, filled, parts } in spaces {
+            all.extend([device.index() as u64, *start, *size, *filled, parts.len() as u64]);
+            all.extend(parts.iter().flat_map(|part| [part.at, part.size, part.physical]));
+        }
+        all.push(gaps.len() as u64);
+        for Gap { space, start, size, freed, alloc: before } in gaps {
+            all.extend([*space as u64, *start, *size]);
+            all.extend(ticket(freed).into_iter().chain(alloc(before)));
+        }
+        all.push(nodes.len() as u64);
+        for AllocNode { alloc: id, space, start, size, is_freed_inside, is_live } in nodes {
+            all.extend([*space as u64, *start, *size, u64::from(*is_freed_inside), u64::from(*is_live)]);
+            all.extend(alloc(id));
+        }
+        all.extend(frees.iter().flat_map(alloc));
+        mix(&all)
+    }
+}
+
 impl Space {
     /// The whole granules that a range of its addresses touches, as a range of the space.
     fn granules(&self, start: u64, size: u64, granule: u64) -> (u64, u64) {
@@ -139,15 +165,16 @@ impl Graphs {
     }
 
     pub(super) fn digest(&self) -> u128 {
-        let node =
-            |node: &AllocNode| mix(&[9, node.start, u64::from(node.is_live), node.alloc.serial.into()]);
-        let part = |part: &Part| mix(&[10, part.at, part.size, part.physical]);
-        let graphs = self.graphs.iter().flat_map(|graph| {
-            let parts = graph.spaces.iter().flat_map(|space| &space.parts).map(part);
-            graph.nodes.iter().map(node).chain(parts)
+        let graphs = self.graphs.iter().enumerate().map(|(key, graph)| {
+            let [low, high] = words(graph.digest());
+            mix(&[9, key as u64, low, high])
         });
-        let pools = self.pools.iter().map(GraphPool::digest);
-        graphs.chain(pools).fold(0, u128::wrapping_add)
+        let vacant = self.vacant.iter().enumerate().map(|(at, key)| mix(&[10, at as u64, u64::from(*key)]));
+        let pools = self.pools.iter_enumerated().map(|(device, pool)| {
+            let [low, high] = words(pool.digest());
+            mix(&[11, device.index() as u64, low, high])
+        });
+        graphs.chain(vacant).chain(pools).fold(0, u128::wrapping_add)
     }
 
     /// Whose memory a node's is.

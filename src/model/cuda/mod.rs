@@ -19,7 +19,7 @@ mod tiles;
 
 use super::graphs::GraphKey;
 use super::{Allocator, Denied, Freed, Known, Origin, Request};
-use crate::base::{Bytes, DeviceId, IndexVec, PoolId, ProcessId, StreamId, mix, reuse_on_clone};
+use crate::base::{Bytes, DeviceId, IndexVec, PoolId, ProcessId, StreamId, mix, reuse_on_clone, words};
 use crate::trace::{
     Account, AllocId, Attribute, Block, BlockState, Cut, Decision, DeviceSetup, DeviceState, Failure, Policy,
     PoolPicture, PoolSetup, PoolState, Range, Readiness, Refusals, Rules, Setup, Target, Ticket,
@@ -473,8 +473,8 @@ impl Allocator for Cuda {
 
     fn digest(&self) -> u128 {
         let pools = self.pools.iter().enumerate().map(|(index, pool)| {
-            let digest = pool.digest();
-            mix(&[index as u64, digest as u64, (digest >> 64) as u64])
+            let [low, high] = words(pool.digest());
+            mix(&[index as u64, low, high])
         });
         let others = self.outside.digest().wrapping_add(self.graphs.digest());
         pools.fold(others.wrapping_add(u128::from(self.serial)), u128::wrapping_add)

@@ -162,6 +162,11 @@ impl Search<'_> {
             Policy::Opportunistic if !reuse.opportunistic => Refusal::Off,
             Policy::Opportunistic => because(Refusal::NotDone),
             Policy::Unused => Refusal::NoFit,
+            Policy::Growth
+                if self.pool.max_size.is_some_and(|max| max.saturating_sub(self.pool.reserved) == room.0) =>
+            {
+                Refusal::PoolCapacity(room)
+            }
             Policy::Growth => Refusal::Capacity(room),
             Policy::Internal if !reuse.internal => Refusal::Off,
             Policy::Internal if !reach.waits => Refusal::MaxSize,

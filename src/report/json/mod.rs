@@ -24,7 +24,7 @@ use std::io::{self, Write};
 use verdict::ending;
 
 /// The version of this format. It grows with every change that a reader could notice.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// The sink that writes a line an event: JSON lines, or the same as one RON document.
 #[derive(Debug)]
@@ -403,6 +403,7 @@ fn refusal_lines<'a>(book: &Book<'a>, refusals: &Refusals) -> Vec<RefusalLine<'a
             Refusal::NotSynchronised(candidate) => ("not_synchronised", Some(candidate), None),
             Refusal::NotOrdered(candidate) => ("not_ordered", Some(candidate), None),
             Refusal::NotDone(candidate) => ("not_done", Some(candidate), None),
+            Refusal::PoolCapacity(room) => ("pool_capacity", None, Some(room.0)),
             Refusal::Capacity(room) => ("capacity", None, Some(room.0)),
         };
         RefusalLine {

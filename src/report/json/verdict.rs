@@ -1,7 +1,7 @@
 //! The last object: what became of what the scenario expects.
 
 use crate::base::{Nanos, StmtId};
-use crate::oracle::{EarlyFree, Mismatch, Verdict};
+use crate::oracle::{Finding, Mismatch, Role, Verdict};
 use crate::report::names::Book;
 use crate::report::text::Compared;
 use crate::scenario::{Names, Outcome, Program};
@@ -54,6 +54,7 @@ enum MismatchLine {
     CurrentPool(String),
     Ended(&'static str),
     Readiness(&'static str),
+    Findings { count: u64, of_kind: u64 },
 }
 
 #[derive(Serialize)]
@@ -73,9 +74,18 @@ struct FindingLine<'a> {
     code: &'static str,
     line: u32,
     text: &'a str,
+    on: Vec<&'a str>,
     times: u64,
-    import: u32,
-    freed: Option<u32>,
+    others: Vec<OtherLine<'a>>,
+    expected: Option<u32>,
+}
+
+/// Another statement of a finding.
+#[derive(Serialize)]
+struct OtherLine<'a> {
+    is: &'static str,
+    line: Option<u32>,
+    text: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -146,21 +156,31 @@ pub(super) fn ending<'a>(
         missed: missed.collect(),
         not_reached: verdict.not_reached.iter().map(|demand| book.line(demand.stmt)).collect(),
         skipped: skipped.collect(),
-        findings: verdict.early_frees.iter().map(|found| finding_line(book, found)).collect(),
+        findings: verdict.findings.iter().map(|found| finding_line(book, found)).collect(),
         deadlock: verdict.deadlock.is_some(),
         stopped: verdict.broken.as_ref().map(|broken| broken.reason.as_str()),
     }
 }
 
-fn finding_line<'a>(book: &Book<'a>, found: &EarlyFree) -> FindingLine<'a> {
+fn finding_line<'a>(book: &Book<'a>, found: &Finding) -> FindingLine<'a> {
     let program: &'a Program = book.program;
+    let text = |stmt: StmtId| program.statements[stmt].text.as_str();
+    let other = |(role, stmt): &(Role, Option<StmtId>)| OtherLine {
+        is: match role {
+            Role::Import => "import",
+            Role::FreeOfImport => "free_of_import",
+        },
+        line: stmt.map(|stmt| book.line(stmt)),
+        text: stmt.map(text),
+    };
     FindingLine {
-        code: "freed_before_importer",
+        code: found.kind.name(),
         line: book.line(found.stmt),
-        text: &program.statements[found.stmt].text,
+        text: text(found.stmt),
+        on: found.names().map(|name| program.names.buffers[name].as_str()).collect(),
         times: found.times,
-        import: book.line(found.import),
-        freed: found.freed.map(|freed| book.line(freed)),
+        others: found.others.iter().map(other).collect(),
+        expected: found.expected.map(|expect| book.line(program.expects[expect].stmt)),
     }
 }
 
@@ -177,6 +197,7 @@ fn mismatch_line(names: &Names, mismatch: &Mismatch) -> MismatchLine {
         Mismatch::CurrentPool(pool) => MismatchLine::CurrentPool(names.pools[pool].clone()),
         Mismatch::Timing(decides) => MismatchLine::Timing { decides },
         Mismatch::Ended(ended) => MismatchLine::Ended(ended.name()),
+        Mismatch::Findings { count, of_kind } => MismatchLine::Findings { count, of_kind },
         Mismatch::Readiness(readiness) => MismatchLine::Readiness(readiness.name()),
     }
 }

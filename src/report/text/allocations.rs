@@ -12,6 +12,9 @@ const ROWS_MAX: usize = 512;
 /// Explanations beyond these are not made.
 const EXPLANATIONS_MAX: usize = 6;
 
+/// How wide a name may be: the first width with which the table fits the page.
+const NAMES_WIDEST: [usize; 5] = [16, 12, 9, 7, 5];
+
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Served {
@@ -281,10 +284,14 @@ impl Allocations {
         ];
         columns.extend(folded.then_some(("times", Align::Right)));
         columns.push(("memory of", Align::Flexible));
-        let mut table = Table::new(&columns);
-        for line in &self.lines {
-            table.row(line.cells(book, folded));
-        }
+        let table = |widest| {
+            let mut table = Table::new(&columns);
+            self.lines.iter().for_each(|line| table.row(line.cells(book, folded, widest)));
+            table
+        };
+        let narrower = NAMES_WIDEST.into_iter().map(table);
+        let table = narrower.reduce(|wide, next| if wide.is_wider_than(width) { next } else { wide });
+        let table = table.unwrap_or_else(|| Table::new(&columns));
         let mut section = Section::of_table("Allocations".to_owned(), &table, width, "kinds of allocation");
         section.lost = self.lost;
         section.wants = 8;
@@ -328,7 +335,8 @@ impl Allocations {
 }
 
 impl Line {
-    fn cells(&self, book: &Book<'_>, folded: bool) -> Vec<String> {
+    /// Names are cut where they are wider than `widest`.
+    fn cells(&self, book: &Book<'_>, folded: bool, widest: usize) -> Vec<String> {
         let size = match self.sizes {
             (low, high) if low == high => low.human(),
             (low, high) => format!("{}..{}", low.human(), high.human()),
@@ -344,8 +352,8 @@ impl Line {
         };
         let mut cells = vec![
             book.line(self.stmt).to_string(),
-            shorten(&self.name, 16),
-            self.stream.map_or_else(|| "-".to_owned(), |stream| shorten(book.stream(stream), 16)),
+            shorten(&self.name, widest),
+            self.stream.map_or_else(|| "-".to_owned(), |stream| shorten(book.stream(stream), widest)),
             size,
             format!("{served}{}", if self.timing { " ~" } else { "" }),
         ];

@@ -1,7 +1,7 @@
 //! What became of what the scenario expects, and of the calls that failed.
 
 use super::table::{Align, Row, Section, Table, shorten, wrap};
-use super::{Compared, Failing};
+use super::{Compared, Failing, findings};
 use crate::base::{Bytes, DeviceId, EventId, HostId, Nanos, PoolId, ProcessId, StmtId};
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
@@ -93,7 +93,7 @@ impl Failures {
             lines.extend(wrap(&format!("skipped: {noun} {}", skipped.join(", ")), 2, width));
             lines.extend(rest(verdict.skipped.len(), 12, "skipped lines"));
         }
-        lines.extend(early_frees(book, verdict));
+        lines.extend(findings::lines(book, verdict));
         lines.extend(self.deadlock(book, verdict));
         if let Some(broken) = &verdict.broken {
             lines.push(String::new());
@@ -175,15 +175,20 @@ impl Failures {
             Bytes::ZERO => String::new(),
             outside => format!("outside pools {}, ", outside.human()),
         };
+        let limit = book.program.setup.pools[*pool].max_size;
+        let limit = limit.filter(|max| max.0.checked_sub(ledger.total()) == Some(account.room.0));
+        let limit = limit.map(|max| format!(" (max_size {})", max.human())).unwrap_or_default();
         let lines = [
             format!("pool {}:  live {live}, padding {padding}, {pending},", names.pools[*pool]),
             format!("  cached {cached}, unused {unused}; fragmented {fragmented}"),
             match book.program.setup.pools[*pool].location.device() {
                 Some(device) => {
                     let device = &names.devices[device];
-                    format!("device {device}:  other pools {other_pools}, {outside}room for {room} more")
+                    format!(
+                        "device {device}:  other pools {other_pools}, {outside}room for {room} more{limit}"
+                    )
                 }
-                None => format!("host:  other pools {other_pools}, room for {room} more"),
+                None => format!("host:  other pools {other_pools}, room for {room} more{limit}"),
             },
         ];
         let lines = lines.iter().flat_map(|line| wrap(line, 4, width.saturating_sub(2)));
@@ -235,33 +240,16 @@ impl Failures {
     }
 }
 
-/// Exporters that free memory which an importer may still use.
-fn early_frees(book: &Book<'_>, verdict: &Verdict) -> Vec<String> {
-    let text = |stmt: StmtId| format!("line {}: {}", book.line(stmt), book.program.statements[stmt].text);
-    let mut lines = Vec::new();
-    for found in verdict.early_frees.iter().take(ACCOUNTS_MAX) {
-        let times = times(found.times);
-        lines.push(String::new());
-        lines.push(format!("error[freed_before_importer]{times}: {}", text(found.stmt)));
-        lines.push(format!("  imported   {}", text(found.import)));
-        lines.push(match found.freed {
-            Some(freed) => format!("  its free   {}, which nothing orders before", text(freed)),
-            None => "  its free   not called by then".to_owned(),
-        });
-    }
-    lines.extend(rest(verdict.early_frees.len(), ACCOUNTS_MAX, "such frees"));
-    lines
-}
-
 /// Who a host thread is, in words.
 fn thread(book: &Book<'_>, host: HostId) -> String {
     match book.program.setup.hosts {
         0 | 1 => "the host".to_owned(),
+        _ if book.is_process(host) => format!("process {}", book.thread(host)),
         _ => format!("thread {}", book.thread(host)),
     }
 }
 
-fn times(times: u64) -> String {
+pub(super) fn times(times: u64) -> String {
     if times > 1 { format!(" x {times}") } else { String::new() }
 }
 
@@ -360,10 +348,7 @@ pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) 
     found.extend(
         failing.map(|row| Failing { line: Some(row.line), text: format!("{}   {}", row.text, row.outcome) }),
     );
-    found.extend(verdict.early_frees.iter().map(|early| {
-        let text = &book.program.statements[early.stmt].text;
-        Failing { line: Some(book.line(early.stmt)), text: format!("{text}   before the importer frees") }
-    }));
+    found.extend(findings::failures(book, verdict));
     if verdict.deadlock.is_some() {
         found.push(Failing { line: None, text: "a deadlock: nothing can advance any more".to_owned() });
     }
@@ -419,6 +404,14 @@ pub(super) fn why(names: &Names, mismatch: &Mismatch, demand: Demand) -> String 
         Mismatch::Ended(Ended::Skipped) => "it was skipped".to_owned(),
         Mismatch::Ended(Ended::Succeeded) => "it succeeded".to_owned(),
         Mismatch::Ended(Ended::Failed(failure)) => format!("it failed with {failure}"),
+        Mismatch::Findings { count: 0, of_kind: 0 } => "there is no such finding".to_owned(),
+        Mismatch::Findings { count: 0, of_kind } => format!("there is none such, but {of_kind} elsewhere"),
+        Mismatch::Findings { count, .. } => match demand {
+            Demand::NoFindings if count == 1 => "there is 1".to_owned(),
+            Demand::NoFindings => format!("there are {count}"),
+            _ if count == 1 => "it is so once".to_owned(),
+            _ => format!("it is so {count} times"),
+        },
         Mismatch::Readiness(Readiness::Ready) => "it is ready".to_owned(),
         Mismatch::Readiness(Readiness::Freed) => "it is freed".to_owned(),
         Mismatch::Readiness(Readiness::NotOrdered) => "the stream is not ordered after it".to_owned(),

@@ -3,6 +3,7 @@
 mod allocations;
 mod calls;
 mod devices;
+mod findings;
 mod graphs;
 mod judgement;
 mod mismatches;
@@ -140,7 +141,7 @@ impl<'p> Text<'p> {
         sections.extend(self.failures.expected(book, verdict, width));
         sections.extend(judgement::expectations(book, verdict, &closing.compared, width));
         let mut last = vec![String::new()];
-        last.extend(summary(verdict, closing, width).lines().map(str::to_owned));
+        last.extend(summary(book, verdict, closing, width).lines().map(str::to_owned));
         last.extend(variants(book.program, width));
         last.push(next(&self.origin, closing));
         let mut lines: Vec<String> = heading(book, &self.origin, width).lines().map(str::to_owned).collect();
@@ -190,9 +191,11 @@ fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
 }
 
 /// The line that says whether the scenario holds: `holds: 2 expectations, ordering not checked   (..)`.
-fn summary(verdict: &Verdict, closing: &Closing<'_>, width: usize) -> String {
+fn summary(book: &Book<'_>, verdict: &Verdict, closing: &Closing<'_>, width: usize) -> String {
     let holds = verdict.holds() && !closing.compared.fails();
-    let mut parts = if holds { what_holds(verdict) } else { what_fails(verdict, &closing.compared) };
+    let mut parts =
+        if holds { what_holds(verdict, &closing.compared) } else { what_fails(verdict, &closing.compared) };
+    parts.extend(findings::summary(book, verdict));
     parts.push("ordering not checked".to_owned());
     let allocations = counted(usize::try_from(verdict.allocations).unwrap_or(usize::MAX), "allocation");
     let word = if holds { "holds" } else { "fails" };
@@ -206,14 +209,17 @@ fn summary(verdict: &Verdict, closing: &Closing<'_>, width: usize) -> String {
     lines.join("\n")
 }
 
-fn what_holds(verdict: &Verdict) -> Vec<String> {
+fn what_holds(verdict: &Verdict, compared: &Compared) -> Vec<String> {
     let expectations = verdict.expectations.len() + verdict.expected_failures();
     let expectations = match expectations {
         0 => "no expectations".to_owned(),
         count => counted(count, "expectation"),
     };
     let snapshots = verdict.snapshots.len();
-    std::iter::once(expectations).chain((snapshots > 0).then(|| counted(snapshots, "snapshot"))).collect()
+    // Those of another allocator, and of standard input, are compared with nothing.
+    let unlike = if *compared == Compared::None { " not compared" } else { "" };
+    let snapshots = (snapshots > 0).then(|| format!("{}{unlike}", counted(snapshots, "snapshot")));
+    std::iter::once(expectations).chain(snapshots).collect()
 }
 
 fn what_fails(verdict: &Verdict, compared: &Compared) -> Vec<String> {
@@ -232,10 +238,6 @@ fn what_fails(verdict: &Verdict, compared: &Compared) -> Vec<String> {
     match verdict.unexpected_errors() {
         0 => {}
         count => parts.push(counted(count, "unexpected error")),
-    }
-    match verdict.early_frees.len() {
-        0 => {}
-        count => parts.push(counted(count, "finding")),
     }
     parts.extend(verdict.deadlock.is_some().then(|| "a deadlock".to_owned()));
     parts.extend(verdict.broken.is_some().then(|| "stopped early".to_owned()));

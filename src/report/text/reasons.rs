@@ -263,6 +263,8 @@ fn reason(book: &Book<'_>, stmt: StmtId, stream: StreamId, policy: Policy, refus
                 free_of(candidate)
             )
         }
+        Refusal::PoolCapacity(Bytes::ZERO) => "the pool has its maximum size".to_owned(),
+        Refusal::PoolCapacity(room) => format!("the pool is {} below its maximum size", room.human()),
         Refusal::Capacity(Bytes::ZERO) => "nothing can be mapped any more".to_owned(),
         Refusal::Capacity(room) => format!("only {} more can be mapped", room.human()),
     }
@@ -377,7 +379,8 @@ const fn has_candidate(refusal: &Refusal) -> bool {
         | Refusal::NotSynchronised(_)
         | Refusal::NotOrdered(_)
         | Refusal::NotDone(_) => true,
-        Refusal::Off | Refusal::Absent | Refusal::MaxSize | Refusal::NoFit | Refusal::Capacity(_) => false,
+        Refusal::Off | Refusal::Absent | Refusal::MaxSize | Refusal::NoFit => false,
+        Refusal::Capacity(_) | Refusal::PoolCapacity(_) => false,
     }
 }
 

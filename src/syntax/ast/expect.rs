@@ -41,6 +41,19 @@ pub enum Expect {
         /// The error; with `not` there may be none, which means any.
         error: Option<Name>,
     },
+    /// `expect finding freed_before_importer on x at late 2 times`
+    Finding {
+        /// What is to be found.
+        kind: Name,
+        /// The memory that it is about.
+        on: Option<Path>,
+        /// The label of a line that it is about.
+        at: Option<Name>,
+        /// How often.
+        times: Option<Expression>,
+    },
+    /// `expect no findings`
+    NoFindings,
 }
 
 /// A moment in the life of an operation.

@@ -302,7 +302,7 @@ was imported.",
         75,
         "The importer has to free before the exporter: its free is complete, or the free of the exporter is ordered after it.",
         "CUDA driver API, cuMemPoolImportPointer",
-        not_yet("a line that expects the finding freed_before_importer, which there is"),
+        shown("scenarios/ipc/freed_before_importer.scn"),
     ),
     rule(
         76,

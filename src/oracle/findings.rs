@@ -1,0 +1,126 @@
+//! Everything that is found to be wrong with a program, whoever found it, and what `expect` lines say about it.
+//!
+//! One list: each finding stands in it once, by its kind and its statements, with how often it was. What a finding looks
+//! like is the report's affair; whether there is one, that of who adds it.
+
+use super::expectations::Mismatch;
+use crate::base::{BufferId, ExpectId, StmtId};
+use crate::scenario::{Demand, Expect};
+use crate::trace::FindingKind;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Something that is wrong with the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is.
+    pub kind: FindingKind,
+    /// The statement that is wrong.
+    pub stmt: StmtId,
+    /// The other statements that it is about; `None`: there was none by then.
+    pub others: Vec<(Role, Option<StmtId>)>,
+    /// What the first memory that it is about is called where that statement stands.
+    pub name: Option<BufferId>,
+    /// How often.
+    pub times: u64,
+    /// The line that expects it.
+    pub expected: Option<ExpectId>,
+    /// How often it is about the memory of each name.
+    names: BTreeMap<BufferId, u64>,
+}
+
+/// What another statement of a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// The import of the memory.
+    Import,
+    /// The free of that import.
+    FreeOfImport,
+}
+
+impl Finding {
+    /// All names of memory that it is about, those of each process.
+    pub fn names(&self) -> impl Iterator<Item = BufferId> + '_ {
+        self.names.keys().copied()
+    }
+
+    fn is_at(&self, stmt: StmtId) -> bool {
+        self.stmt == stmt || self.others.iter().any(|(_, other)| *other == Some(stmt))
+    }
+
+    /// How often it is what a line speaks of.
+    fn meets(&self, kind: FindingKind, on: Option<BufferId>, at: Option<StmtId>) -> u64 {
+        if self.kind != kind || at.is_some_and(|at| !self.is_at(at)) {
+            return 0;
+        }
+        on.map_or(self.times, |name| self.names.get(&name).copied().unwrap_or(0))
+    }
+}
+
+/// What tells a finding from others: two of the same kind and the same statements are one.
+type Identity = (FindingKind, StmtId, Vec<(Role, Option<StmtId>)>);
+
+/// The findings of a run so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Findings {
+    found: Vec<Finding>,
+    /// Where each of them is.
+    known: BTreeMap<Identity, usize>,
+}
+
+impl Findings {
+    /// Adds one. The first name is that of the memory where the statement stands.
+    pub(super) fn add(
+        &mut self,
+        kind: FindingKind,
+        stmt: StmtId,
+        others: &[(Role, Option<StmtId>)],
+        names: &[Option<BufferId>],
+    ) {
+        let identity = (kind, stmt, others.to_vec());
+        let nth = *self.known.entry(identity).or_insert(self.found.len());
+        if nth == self.found.len() {
+            self.found.push(Finding {
+                kind,
+                stmt,
+                others: others.to_vec(),
+                name: names.first().copied().flatten(),
+                times: 0,
+                expected: None,
+                names: BTreeMap::new(),
+            });
+        }
+        let finding = &mut self.found[nth];
+        finding.times += 1;
+        let names: BTreeSet<BufferId> = names.iter().copied().flatten().collect();
+        names.into_iter().for_each(|name| *finding.names.entry(name).or_default() += 1);
+    }
+
+    /// Judges a line about the whole run. What a line that holds speaks of is expected by it.
+    ///
+    /// `None`: the line is not about findings. Else why it does not hold, if it does not.
+    pub(super) fn judge(&mut self, id: ExpectId, line: &Expect) -> Option<Option<Mismatch>> {
+        match line.demand {
+            Demand::NoFindings => {
+                let count = self.found.iter().map(|finding| finding.times).sum();
+                Some((count > 0).then_some(Mismatch::Findings { count, of_kind: count }))
+            }
+            Demand::Finding { kind, on, at, times } => {
+                let on = on.map(|on| on.id());
+                let count: u64 = self.found.iter().map(|finding| finding.meets(kind, on, at)).sum();
+                if times.map_or(count == 0, |times| count != times) {
+                    let of_kind = self.found.iter().map(|finding| finding.meets(kind, None, None)).sum();
+                    return Some(Some(Mismatch::Findings { count, of_kind }));
+                }
+                let met = self.found.iter_mut().filter(|finding| finding.meets(kind, on, at) > 0);
+                met.for_each(|finding| finding.expected = finding.expected.or(Some(id)));
+                Some(None)
+            }
+            _ => None,
+        }
+    }
+
+    /// All of them, in the order in which they were found.
+    pub(super) fn finish(self) -> Vec<Finding> {
+        self.found
+    }
+}

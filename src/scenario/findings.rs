@@ -1,0 +1,82 @@
+//! Expectations about what is wrong with the program. They hold or not at the end of a run, wherever they stand.
+
+use super::check::Checker;
+use super::names::{Kind, Meaning};
+use super::{Demand, Element, Expect, Formula, codes};
+use crate::base::{BufferId, Diagnostic, StmtId};
+use crate::syntax::ast::{self, Name, Path};
+use crate::trace::FindingKind;
+
+impl Checker<'_> {
+    pub(super) fn no_findings(&mut self, stmt: StmtId) {
+        self.expects.push(Expect { stmt, demand: Demand::NoFindings });
+    }
+
+    pub(super) fn finding(
+        &mut self,
+        stmt: StmtId,
+        kind: &Name,
+        on: Option<&Path>,
+        at: Option<&Name>,
+        times: Option<&ast::Expression>,
+    ) {
+        let known = FindingKind::ALL.map(|kind| (kind.name(), kind));
+        let kind = self.word(kind, codes::UNKNOWN_FINDING, "finding called", known);
+        let on = on.map(|path| self.element_of(path));
+        let at = at.map(|label| self.labelled(label));
+        let times = times.map(|times| self.times(times));
+        // Each part is looked at even where another one has a mistake.
+        let (Some(kind), None | Some(Some(_)), None | Some(Some(_)), None | Some(Some(_))) =
+            (kind, on, at, times)
+        else {
+            return;
+        };
+        let demand = Demand::Finding { kind, on: on.flatten(), at: at.flatten(), times: times.flatten() };
+        self.expects.push(Expect { stmt, demand });
+    }
+
+    /// Until all names are known, the place in the list of names stands for the first of them.
+    fn element_of(&mut self, path: &Path) -> Option<Element> {
+        let buffer = self.buffer(path)?;
+        let index = match &buffer.index {
+            None => Some(0),
+            Some(Formula::Constant(index)) => u32::try_from(*index).ok(),
+            Some(_) => None,
+        };
+        if index.is_none() {
+            let label = "expected a constant index";
+            let diagnostic =
+                Diagnostic::error(codes::NOT_CONSTANT, "findings are judged once a run", path.span, label);
+            self.tell(diagnostic.help("write a line for each of them, or one without `on`"));
+        }
+        index.map(|index| Element { base: buffer.base, index })
+    }
+
+    fn labelled(&mut self, label: &Name) -> Option<StmtId> {
+        match self.resolve(label, &[Kind::CallLabel, Kind::Label])? {
+            Meaning::Label(stmt) | Meaning::CallLabel(stmt) => Some(stmt),
+            _ => None,
+        }
+    }
+
+    fn times(&mut self, times: &ast::Expression) -> Option<u64> {
+        let count = self.constant_count(times)?;
+        if count == 0 {
+            let message = "a finding is expected at least once";
+            let diagnostic =
+                Diagnostic::error(codes::VALUE_OUT_OF_RANGE, message, times.span, "expected at least 1");
+            self.tell(diagnostic.help("`expect no findings` says that there is none"));
+            return None;
+        }
+        Some(count)
+    }
+
+    /// Gives the buffers that such lines name their ids; `bases` has the first one of each name.
+    pub(super) fn place_findings(&mut self, bases: &[usize]) {
+        for expect in self.expects.iter_mut() {
+            if let Demand::Finding { on: Some(on), .. } = &mut expect.demand {
+                on.base = BufferId::from_usize(bases[on.base.index()]);
+            }
+        }
+    }
+}
