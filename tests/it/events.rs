@@ -1,9 +1,9 @@
-//! The times and the devices of events against a naive account: random programs whose outcomes are written down from a list of
-//! all operations with their ends (CUDA driver API, `cuEventRecord`; CUDA runtime API, `cudaEventElapsedTime`).
+//! The times and the devices of events, against a naive account above all: random programs whose outcomes are written down from
+//! a list of all operations with their ends (CUDA driver API, `cuEventRecord`; CUDA runtime API, `cudaEventElapsedTime`).
 
 use crate::budget;
 use millpond::base::Draws;
-use millpond::engine::run;
+use millpond::engine::{Stop, run};
 use millpond::oracle::Expectations;
 use millpond::profile::Profile;
 use std::collections::BTreeSet;
@@ -154,4 +154,35 @@ fn events_have_the_times_and_devices_of_a_naive_account() {
         outcomes = account.outcomes;
     }
     assert!(outcomes.iter().all(|count| *count > 20), "{outcomes:?}");
+}
+
+/// A time that was refused has no value: who uses it stops the run, in whichever thread.
+#[test]
+fn a_time_that_was_refused_has_no_value() {
+    const REASON: &str = "the call that reads this value failed, so that it has none";
+    let refused = "let missing = elapsed here to here or_fails invalid_resource_handle\n";
+    for (lines, reason) in [
+        ("sleep missing", Some(REASON)),
+        ("expect missing + 1us > 0us", Some(REASON)),
+        ("let twice = missing * 2", Some(REASON)),
+        ("thread other {\nsleep missing\n}", Some(REASON)),
+        ("s[0]: record here\nsync here\nlet time = elapsed here to here\nsleep time", None),
+    ] {
+        let text = format!("{HEAD}{refused}{lines}\n");
+        let program = millpond::load(&text, &Profile::default()).0.expect(lines);
+        let found = match run(&program, 0, millpond::trace::Nothing).stop {
+            Some(Stop::Broken { reason, .. }) => Some(reason),
+            stop => stop.map(|stop| format!("{stop:?}")),
+        };
+        assert_eq!(found.as_deref(), reason, "{lines}");
+    }
+}
+
+/// As `cudaStreamCreateWithPriority` says of numbers that a device does not have.
+#[test]
+fn priorities_beyond_those_of_devices_become_the_nearest() {
+    let text = "stream a\nstream b[2] priority -3\nstream c priority 2\ncreate stream d priority -2147483648";
+    let program = millpond::load(text, &Profile::default()).0.expect("it is right");
+    let priorities: Vec<i32> = program.setup.streams.iter().map(|stream| stream.priority).collect();
+    assert_eq!(priorities, [0, -3, -3, 0, -5]);
 }
