@@ -8,8 +8,8 @@ use millpond::base::{Bytes, DeviceId, Draws, IndexVec, PoolId, StreamId, index_v
 use millpond::model::cuda::Cuda;
 use millpond::model::{Allocator, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, DeviceSetup, DeviceState, Policy, PoolSetup, Readiness,
-    Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
+    AllocId, Attribute, Attributes, BlockState, Candidate, DeviceSetup, DeviceState, Policy, PoolSetup,
+    Readiness, Refusal, Refusals, Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use model::{ALIGN, CHUNK, Cuts, GRANULE, Is, Naive, NaivePool, Piece, is_held};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,12 +29,13 @@ struct Walk {
     ended: bool,
 }
 
-fn rules(remap: bool) -> Rules {
+fn rules(remap: bool, internal_on_max_size: bool) -> Rules {
     Rules {
         alignment: Bytes(ALIGN),
         growth: Bytes(CHUNK),
         granule: Bytes(GRANULE),
         remap: if remap { Remap::Idle } else { Remap::Off },
+        internal_on_max_size,
         ..Rules::default()
     }
 }
@@ -56,13 +57,14 @@ impl Walk {
         let streams = draws.between(1, 4) as usize;
         let memory = CHUNK * draws.between(2, 6) + GRANULE * draws.below(16);
         let remap = draws.below(2) == 0;
+        let waits_for_itself = draws.below(3) > 0;
         let pools: IndexVec<PoolId, PoolSetup> = index_vec![any_pool(&mut draws), any_pool(&mut draws)];
         let naive_pools = pools.iter().map(NaivePool::new).collect();
         let setup = Setup {
             devices: index_vec![DeviceSetup::new(Bytes(memory))],
             pools,
             streams: (0..streams).map(|_| StreamSetup::new(device, StreamKind::NonBlocking)).collect(),
-            rules: rules(remap),
+            rules: rules(remap, waits_for_itself),
             ..Setup::default()
         };
         let zero = || vec![0; streams];
@@ -72,6 +74,7 @@ impl Walk {
             naive: Naive {
                 memory,
                 remap,
+                waits_for_itself,
                 pools: naive_pools,
                 serial: 0,
                 live: BTreeMap::new(),
@@ -140,6 +143,49 @@ impl Walk {
         }
     }
 
+    /// What is said about the classes that could not serve.
+    fn reasons_hold(&self, pool: usize, size: u64, stream: StreamId, refusals: &Refusals) {
+        let reuse = self.naive.pools[pool].attributes.reuse;
+        let left = self.naive.pools[pool].max_size - self.naive.pools[pool].reserved();
+        let free = self.naive.free_memory();
+        let is_in = |cut: &[u32], at: Ticket| at.seq <= cut[at.stream.index()];
+        let Cuts { ordered, done, seen } = &self.cuts;
+        let told = Policy::ALL.into_iter().zip(refusals.reasons);
+        for (class, refusal) in told.filter_map(|(class, refusal)| Some((class, refusal?))) {
+            let is_off = match class {
+                Policy::FollowEvent => !reuse.follow_event,
+                Policy::Opportunistic => !reuse.opportunistic,
+                Policy::Internal => !reuse.internal,
+                _ => false,
+            };
+            let holds = match refusal {
+                Refusal::Off => is_off,
+                Refusal::NoFit => class != Policy::Growth,
+                Refusal::OtherStream(Candidate { freed, .. }) => {
+                    class == Policy::SameStream && freed.stream != stream
+                }
+                Refusal::NotObserved(Candidate { freed, .. }) => {
+                    class == Policy::Observed && !is_in(seen, freed)
+                }
+                Refusal::NotOrdered(Candidate { freed, .. }) => {
+                    class == Policy::FollowEvent && !is_in(ordered, freed)
+                }
+                Refusal::NotDone(Candidate { freed, .. }) => {
+                    class == Policy::Opportunistic && !is_in(done, freed)
+                }
+                Refusal::MaxSize => class == Policy::Internal && !self.naive.may_wait(size, free),
+                Refusal::Capacity(room) => room.0 == free && free < left,
+                Refusal::PoolCapacity(room) => room.0 == left && left <= free,
+                Refusal::Absent | Refusal::NotSynchronised(_) => false,
+            };
+            assert!(holds && (refusal == Refusal::Off) == is_off, "{class:?}: {refusal:?}");
+            if class == Policy::Internal && !is_off {
+                let is_barred = !self.naive.may_wait(size, free);
+                assert_eq!(refusal == Refusal::MaxSize, is_barred, "{refusal:?}");
+            }
+        }
+    }
+
     fn alloc(&mut self, pool: usize, stream: StreamId) {
         let size = self.size();
         // What is ordered before a call differs from stream to stream; each is allowed to know any part.
@@ -169,6 +215,7 @@ impl Walk {
         let by_timing =
             [would(seen), would(&vec![u32::MAX; seen.len()])].iter().any(|other| *other != would(done));
         assert_eq!(refusals.by_timing, by_timing);
+        self.reasons_hold(pool, rounded, stream, &refusals);
         let ours = self.cuda.alloc(request, known);
         let theirs = self.naive.alloc(pool, size, stream, &self.cuts);
         assert_eq!(ours.is_ok(), theirs.is_some(), "{ours:?}");

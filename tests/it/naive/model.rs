@@ -55,6 +55,8 @@ pub(super) struct NaivePool {
 pub(super) struct Naive {
     pub(super) memory: u64,
     pub(super) remap: bool,
+    /// Whether the allocator inserts waits also where only the maximum size forbids growth.
+    pub(super) waits_for_itself: bool,
     pub(super) pools: Vec<NaivePool>,
     pub(super) serial: u32,
     pub(super) live: BTreeMap<u32, usize>,
@@ -318,8 +320,14 @@ impl Naive {
     ) -> Option<(Policy, Option<u64>)> {
         Policy::ALL.into_iter().find_map(|class| match class {
             Policy::Growth => self.can_grow_into(pool, size, free).then_some((class, None)),
+            Policy::Internal if !self.may_wait(size, free) => None,
             class => self.pools[pool].pick(class, size, own, cuts).map(|start| (class, Some(start))),
         })
+    }
+
+    /// Whether the profile lets the allocator insert waits; the switch of the pool is another matter.
+    pub(super) fn may_wait(&self, size: u64, free: u64) -> bool {
+        self.waits_for_itself || size.next_multiple_of(GRANULE) > free
     }
 
     pub(super) fn grow(&mut self, pool: usize, size: u64) -> Option<u64> {
@@ -397,6 +405,7 @@ impl Naive {
         let (start, policy) = Policy::ALL.into_iter().find_map(|class| {
             let start = match class {
                 Policy::Growth => self.grow(pool, size),
+                Policy::Internal if !self.may_wait(size, self.free_memory()) => None,
                 class => self.pools[pool].pick(class, size, own, cuts),
             };
             start.map(|start| (start, class))

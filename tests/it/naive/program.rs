@@ -192,16 +192,18 @@ impl Pair {
         let kinds: Vec<StreamKind> = (0..streams).map(kind).collect();
         let memory = CHUNK * draws.between(1, 4) + GRANULE * draws.below(16);
         let remap = draws.below(2) == 0;
+        let waits_for_itself = draws.below(3) > 0;
         let pools: Vec<PoolSetup> = (0..2).map(|_| any_pool(&mut draws)).collect();
         let naive = Naive {
             memory,
             remap,
+            waits_for_itself,
             pools: pools.iter().map(NaivePool::new).collect(),
             serial: 0,
             live: BTreeMap::new(),
             outside: Vec::new(),
         };
-        let setup = setup(&kinds, memory, remap, pools);
+        let setup = setup(&kinds, memory, remap, waits_for_itself, pools);
         let timeline = Timeline::new(streams);
         Self {
             machine: Machine::new(&setup, Cuda::new(&setup), timeline, Constant, Nothing),
@@ -431,13 +433,19 @@ impl Pair {
     }
 }
 
-fn setup(kinds: &[StreamKind], memory: u64, remap: bool, pools: Vec<PoolSetup>) -> Setup {
+fn setup(
+    kinds: &[StreamKind],
+    memory: u64,
+    remap: bool,
+    waits_for_itself: bool,
+    pools: Vec<PoolSetup>,
+) -> Setup {
     Setup {
         devices: index_vec![DeviceSetup::new(Bytes(memory))],
         pools: pools.into_iter().collect(),
         streams: kinds.iter().map(|kind| StreamSetup::new(DEVICE, *kind)).collect(),
         events: index_vec![EventSetup::default(); EVENTS],
-        rules: rules(remap),
+        rules: rules(remap, waits_for_itself),
         ..Setup::default()
     }
 }
