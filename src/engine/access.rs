@@ -130,6 +130,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         self.supports(call)?;
         self.resources.check(call)?;
         self.shares.check(call)?;
+        self.check_record(caller, call)?;
         let Some((failure, out_of_reach)) = self.out_of_reach(call) else { return Ok(()) };
         if let Some((pool, device)) = out_of_reach {
             let reach = self.grants.reach(pool, device);

@@ -241,7 +241,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let (at, key) = (Ticket { stream: StreamId::from(lane), seq: own.lanes[lane].nodes + 1 }, own.key);
         let place = Place { graph: key.unwrap_or(GraphKey(0)), at, after: &own.lanes[lane].clock };
         match call {
-            Call::Record { event, .. } => own.record(lane, event),
+            Call::Record { event, .. } => {
+                own.record(lane, event);
+                self.belongs(event, stream);
+            }
             Call::Wait { event, .. } => own.wait(lane, event)?,
             Call::Alloc { pool, size, .. } => {
                 let pool = pool.ok_or(Failure::InvalidValue)?;

@@ -1,5 +1,6 @@
 //! The machine: one call of one host thread in, an answer and events out.
 
+mod asking;
 mod outside;
 mod readiness;
 mod reset;
@@ -8,13 +9,14 @@ mod transfer;
 use super::access::Grants;
 use super::ahead::Ahead;
 use super::collectives::Collectives;
+use super::events::{Happening, events};
 use super::graphs::Graphs;
 use super::resources::Resources;
 use super::shares::Shares;
 use super::threads::{Awaited, Blocked, Host, Threads};
 use super::{Chooser, Progress};
 use crate::base::{
-    Bytes, DeviceId, HostId, IndexVec, Nanos, PoolId, SnapshotId, StmtId, StreamId, reuse_on_clone,
+    Bytes, DeviceId, EventId, HostId, IndexVec, Nanos, PoolId, SnapshotId, StmtId, StreamId, reuse_on_clone,
 };
 use crate::model::{Allocator, Denied, Known, Request};
 use crate::order::{Effect, Operation, Order, Runs};
@@ -48,6 +50,7 @@ pub struct Machine<A, P, C, S> {
     pub(super) is_any_lacking: bool,
     pub(super) ahead: Ahead,
     pub(super) shares: Shares,
+    pub(super) events: IndexVec<EventId, Happening>,
     scratch: Scratch,
 }
 
@@ -65,7 +68,7 @@ struct Scratch {
 reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, plain_free_syncs,
-    threads, collectives, graphs, resources, grants, devices, is_any_lacking, ahead, shares, scratch,
+    threads, collectives, graphs, resources, grants, devices, is_any_lacking, ahead, shares, events, scratch,
 });
 
 /// Whose call it is, and of which statement.
@@ -98,6 +101,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             devices: setup.devices.clone(),
             is_any_lacking: setup.devices.iter().any(|device| !device.has_graph_memory()),
             shares: Shares::new(setup),
+            events: events(setup),
             scratch: Scratch::default(),
         }
     }
@@ -242,8 +246,13 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.part(caller, *stream, *collective);
                 Ok(Reply::Done)
             }
-            Call::Record { stream, event } => self.mark(caller, call, *stream, Effect::Record(*event)),
-            Call::Wait { stream, event } => self.mark(caller, call, *stream, Effect::Wait(*event)),
+            Call::Record { stream, event } => {
+                self.belongs(*event, *stream);
+                self.mark(caller, call, *stream, Runs::Record(*event), Effect::Record(*event))
+            }
+            Call::Wait { stream, event } => {
+                self.mark(caller, call, *stream, Runs::For(Nanos::ZERO), Effect::Wait(*event))
+            }
             Call::Trim { pool, keep } => Ok(self.trim(caller, *pool, *keep)),
             Call::Set { pool, attribute, value } => {
                 self.model.set(*pool, *attribute, *value)?;
@@ -257,11 +266,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Call::Destroy(resource) => self.destroy(caller, *resource),
             Call::Graph(call) => self.graph_call(caller, call),
             Call::Read(reading) => {
-                let value = self.read(caller, *reading);
+                let value = self.read(caller, *reading).into();
                 self.emit(caller, None, Kind::Value(value));
                 Ok(Reply::Value(value))
             }
-            Call::Peek(reading) => Ok(Reply::Value(self.read(caller, *reading))),
+            Call::Peek(reading) => Ok(Reply::Value(self.read(caller, *reading).into())),
             Call::Signal(signal) => Ok(self.signal(caller.host, *signal)),
             Call::Spawn(host) => Ok(self.spawn(caller.host, *host)),
             Call::Expect { expect, operands } => {
@@ -274,6 +283,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Ok(Reply::Done)
             }
             Call::Query(target) => self.query(caller, *target),
+            Call::Elapsed { from, to } => self.elapsed(caller, *from, *to),
             Call::Touch(_) | Call::Sleep(_) | Call::Exit => Ok(Reply::Done),
             Call::Sync(_)
             | Call::Poll(_)
@@ -302,10 +312,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         caller: Caller,
         call: &Call,
         stream: StreamId,
+        runs: Runs,
         effect: Effect<'_>,
     ) -> Result<Reply, Failure> {
         self.model.heard(call);
-        self.submit(caller, stream, Runs::For(Nanos::ZERO), effect);
+        self.submit(caller, stream, runs, effect);
         Ok(Reply::Done)
     }
 
@@ -389,20 +400,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         Poll::Ready(Ok(Reply::Done))
     }
 
-    /// Polling sees what it waits for, but proves nothing to the allocator (CUDA Programming Guide 4.3.4.5 speaks of
-    /// synchronisation alone). Each time it asks about all that is there by then, also by other threads (`cuStreamQuery`,
-    /// `cuEventQuery`).
-    fn poll(&mut self, caller: Caller, target: Target) -> Poll<Result<Reply, Failure>> {
-        let host = &mut self.threads.hosts[caller.host];
-        let since = if host.blocked.is_some() { self.progress.now() } else { Nanos::ZERO };
-        self.order.target(target, &mut host.target);
-        if !self.wait(caller, target, None, since) {
-            return Poll::Pending;
-        }
-        self.see(caller);
-        Poll::Ready(Ok(Reply::Done))
-    }
-
     /// The device whose pools give memory back when the call returns, as settled when it was made, once everything that it
     /// waits for is complete; until then the host is blocked.
     fn awaited(&mut self, caller: Caller, target: Target) -> Option<Option<DeviceId>> {
@@ -444,35 +441,13 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         join(visible, self.order.seen(host));
     }
 
-    /// Asks once. Progress at this very time is not visible yet, as for every call.
-    fn query(&mut self, caller: Caller, target: Target) -> Result<Reply, Failure> {
-        let host = &mut self.threads.hosts[caller.host];
-        self.order.target(target, &mut host.target);
-        self.look(caller.host);
-        let host = &self.threads.hosts[caller.host];
-        if host.target.iter().zip(&host.visible).any(|(asked, done)| asked > done) {
-            return Err(Failure::NotReady);
-        }
-        self.see(caller);
-        Ok(Reply::Done)
-    }
-
-    fn see(&mut self, caller: Caller) {
-        let Caller { host, stmt } = caller;
-        let Host { target: seen, now, .. } = &self.threads.hosts[host];
-        self.order.see(host, seen);
-        if self.sink.wants(Detail::Events) {
-            self.sink.event(&Event { at: *now, host, stmt, ticket: None, kind: Kind::Seen { seen } });
-        }
-    }
-
     /// The device whose pools a synchronise makes give memory back.
     fn releases(&self, target: Target) -> Option<DeviceId> {
         match target {
             Target::Device(device) => Some(device),
             Target::Event(event) => self.order.recorded_on(event).map(|stream| self.streams[stream].device),
             Target::Stream(stream) => {
-                let StreamSetup { device, kind } = self.streams[stream];
+                let StreamSetup { device, kind, .. } = self.streams[stream];
                 (kind != StreamKind::Legacy || self.legacy_sync_releases).then_some(device)
             }
         }
@@ -544,6 +519,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let mut ready = std::mem::take(&mut self.scratch.ready);
         let (ticket, operation) = self.order.retire(stream, &mut ready);
         self.emit_device(ticket, operation, Kind::End);
+        if let Runs::Record(event) = operation.runs {
+            self.happened(event, ticket);
+        }
         self.keep_promise(ticket);
         if self.has_ending_pools() {
             self.end_pools(operation);
@@ -562,6 +540,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         self.emit_device(ticket, operation, Kind::Start);
         match operation.runs {
             Runs::For(duration) => self.progress.started(ticket, duration),
+            Runs::Record(_) => self.progress.started(ticket, Nanos::ZERO),
             Runs::Until(signal) if self.threads.signals[signal].given.is_some() => {
                 self.progress.started(ticket, Nanos::ZERO);
             }

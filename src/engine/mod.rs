@@ -9,6 +9,7 @@ mod capabilities;
 mod choice;
 mod collectives;
 mod deadlock;
+mod events;
 mod graphs;
 mod machine;
 mod meetings;

@@ -82,8 +82,8 @@ impl Resources {
         };
         let mut resources = Self {
             streams: vec![Existence::Yes; setup.streams.len()],
-            events: vec![Existence::Yes; setup.events],
-            event_processes: setup.event_processes.clone(),
+            events: vec![Existence::Yes; setup.events.len()],
+            event_processes: setup.events.iter().map(|event| event.process).collect(),
             pools: vec![Existence::Yes; setup.pools.len()],
             graphs: vec![Existence::Not; setup.graphs.len()],
             execs: vec![Existence::Not; setup.execs],
@@ -151,6 +151,9 @@ impl Resources {
                 Target::Event(event) => self.exists(Resource::Event(event)),
                 Target::Device(_) => Ok(()),
             },
+            Call::Elapsed { from, to } => {
+                self.exists(Resource::Event(*from)).and(self.exists(Resource::Event(*to)))
+            }
             Call::Trim { pool, .. }
             | Call::Set { pool, .. }
             | Call::Read(Reading::Pool(pool, _) | Reading::Access(pool, _))
@@ -164,9 +167,7 @@ impl Resources {
             | Call::Import { into: Imported::Pool(_) | Imported::Event(_), .. } => Ok(()),
             Call::Graph(call) => self.check_graph(call),
             // An expectation may look at what a destroyed pool still holds.
-            Call::Read(Reading::Device(..) | Reading::Peer(..) | Reading::Graphs(..))
-            | Call::Peek(_)
-            | Call::Create { .. } => Ok(()),
+            Call::Read(_) | Call::Peek(_) | Call::Create { .. } => Ok(()),
             Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }

@@ -12,7 +12,7 @@ use super::{Chooser, Machine, Progress};
 use crate::base::{EventId, IndexVec, PoolId, SignalId, reuse_on_clone};
 use crate::model::{Allocator, Origin};
 use crate::trace::{
-    Call, Exported, Failure, HandleType, Imported, Kind, Reply, Resource, Setup, Sink, Target,
+    Call, EventSetup, Exported, Failure, HandleType, Imported, Kind, Reply, Resource, Setup, Sink, Target,
 };
 use std::task::Poll;
 
@@ -53,14 +53,11 @@ impl Shares {
             imported: pool.imported,
             source: None,
         };
-        let opened = |event| {
-            let interprocess = setup.interprocess.binary_search(&EventId::from_usize(event)).is_ok();
-            Opened { interprocess, same_as: None }
-        };
+        let opened = |event: &EventSetup| Opened { interprocess: event.interprocess, same_as: None };
         Self {
             exported: (0..setup.signals).map(|_| None).collect(),
             pools: setup.pools.iter().map(sharing).collect(),
-            events: (0..setup.events).map(opened).collect(),
+            events: setup.events.iter().map(opened).collect(),
             has_events: false,
         }
     }
@@ -77,7 +74,13 @@ impl Shares {
         }
     }
 
-    fn event(&self, event: EventId) -> EventId {
+    /// Whether other processes can open it; such an event keeps no times (CUDA driver API, `cuIpcGetEventHandle`).
+    pub(super) fn is_interprocess(&self, event: EventId) -> bool {
+        self.events[event].interprocess
+    }
+
+    /// The event that it is.
+    pub(super) fn event(&self, event: EventId) -> EventId {
         self.events[event].same_as.unwrap_or(event)
     }
 
@@ -96,6 +99,7 @@ impl Shares {
             Call::Sync(of) => Call::Sync(target(of)),
             Call::Query(of) => Call::Query(target(of)),
             Call::Poll(of) => Call::Poll(target(of)),
+            Call::Elapsed { from, to } => Call::Elapsed { from: self.event(*from), to: self.event(*to) },
             _ => return None,
         })
     }
@@ -115,9 +119,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 let of = self.model.origin(alloc);
                 (matches!(of, Some(Origin::Pool(pool)) if shared(pool)), Failure::InvalidValue)
             }
-            Exported::Event(event) => {
-                (self.shares.events[event].interprocess, Failure::InvalidResourceHandle)
-            }
+            Exported::Event(event) => (self.shares.is_interprocess(event), Failure::InvalidResourceHandle),
         };
         if !can_be {
             return Err(failure);

@@ -5,7 +5,7 @@
 
 use super::findings::{Finding, Findings};
 use super::importers::Importers;
-use crate::base::{BufferId, ExpectId, IndexVec, Nanos, StmtId};
+use crate::base::{BufferId, ExpectId, IndexVec, Nanos, PoolId, StmtId};
 use crate::scenario::{Demand, Moment, Outcome, Program, When};
 use crate::trace::{
     Call, Deadlock, Detail, Ended, Event, Failure, GraphCall, Kind, Operands, Placement, Policy, Reach,
@@ -68,6 +68,8 @@ pub enum Mismatch {
     Timing(bool),
     /// What the device may do.
     Reach(Reach),
+    /// The current pool of the device is this one.
+    CurrentPool(PoolId),
     /// The call ended so.
     Ended(Ended),
     /// Whether the stream may use the buffer.
@@ -414,6 +416,10 @@ pub fn mismatch(demand: Demand, operands: &Operands) -> Option<Mismatch> {
             let values = Mismatch::Values { left: *left, right: *right };
             (!comparison.holds(*left, *right)).then_some(values)
         }
+        (Demand::CurrentPool { not }, Operands::Values { left, right }) => {
+            let current = PoolId::from_usize(usize::try_from(*left).unwrap_or_default());
+            ((left == right) == not).then_some(Mismatch::CurrentPool(current))
+        }
         (Demand::Reaches { not, reach }, Operands::Values { left, .. }) => {
             let found = Reach::of_flag(*left).unwrap_or(Reach::None);
             let is_so = reach.map_or(found != Reach::None, |reach| found == reach);
@@ -478,6 +484,7 @@ fn relation(demand: Demand, subject: &Placement, object: &Placement) -> Option<M
         | Demand::NoFindings
         | Demand::ServedBy(_)
         | Demand::Reaches { .. }
+        | Demand::CurrentPool { .. }
         | Demand::ReadyOn { .. }
         | Demand::DependsOnTiming { .. }
         | Demand::Fails { .. } => None,

@@ -90,7 +90,7 @@ impl Known {
                 streams.iter_enumerated().any(|(id, stream)| stream.device == device && reached(id))
             }
             Target::Stream(stream) => {
-                let StreamSetup { device, kind } = streams[stream];
+                let StreamSetup { device, kind, .. } = streams[stream];
                 let joins = |other: &StreamSetup| {
                     other.device == device
                         && matches!(other.kind, StreamKind::Blocking | StreamKind::PerThread)

@@ -2,7 +2,7 @@
 //!
 //! An operation enters the graph with its first edge and leaves both on completion. Stream order needs no edges.
 
-use crate::base::{CollectiveId, HostId, Nanos, SignalId, StmtId, StreamId, reuse_on_clone};
+use crate::base::{CollectiveId, EventId, HostId, Nanos, SignalId, StmtId, StreamId, reuse_on_clone};
 use crate::trace::{Cause, Ticket};
 use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::graph::NodeIndex;
@@ -25,6 +25,8 @@ pub struct Operation {
 pub enum Runs {
     /// So long.
     For(Nanos),
+    /// No time: it is a record of this event.
+    Record(EventId),
     /// Until this signal is given.
     Until(SignalId),
     /// With the other parts of this round of a collective.

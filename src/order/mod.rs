@@ -117,7 +117,7 @@ impl Order {
         Self {
             lanes: setup.streams.iter().map(lane).collect(),
             legacy: setup.devices.indices().map(legacy_of).collect(),
-            events: (0..setup.events).map(|_| Record { at: None, clock: empty() }).collect(),
+            events: setup.events.iter().map(|_| Record { at: None, clock: empty() }).collect(),
             barriers: vec![empty(); setup.devices.len()],
             blocking: vec![empty(); setup.devices.len()],
             hosts: vec![empty(); hosts],
@@ -312,9 +312,14 @@ impl Order {
         &self.hosts[host.index()]
     }
 
+    /// The latest record of an event.
+    pub fn recorded(&self, event: EventId) -> Option<Ticket> {
+        self.events[event.index()].at
+    }
+
     /// The stream that an event was recorded on last.
     pub fn recorded_on(&self, event: EventId) -> Option<StreamId> {
-        self.events[event.index()].at.map(|ticket| ticket.stream)
+        self.recorded(event).map(|ticket| ticket.stream)
     }
 
     /// The host has seen that everything in the cut is complete: it is ordered before what this host submits from now on.

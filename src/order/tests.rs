@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::base::{Bytes, DeviceId, StmtId, index_vec};
-use crate::trace::{DeviceSetup, StreamSetup, Waiter};
+use crate::trace::{DeviceSetup, EventSetup, StreamSetup, Waiter};
 
 const HOST: HostId = HostId::from_raw_unchecked(0);
 
@@ -10,8 +10,8 @@ fn setup(kinds: &[StreamKind], events: usize) -> Setup {
     let device = DeviceId::new(0);
     Setup {
         devices: index_vec![DeviceSetup::new(Bytes::gib(1))],
-        streams: kinds.iter().map(|kind| StreamSetup { device, kind: *kind }).collect(),
-        events,
+        streams: kinds.iter().map(|kind| StreamSetup::new(device, *kind)).collect(),
+        events: index_vec![EventSetup::default(); events],
         ..Setup::default()
     }
 }

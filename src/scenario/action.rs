@@ -110,6 +110,15 @@ pub enum Action {
     Query(SyncTarget),
     /// `poll S until done`
     Poll(SyncTarget),
+    /// `let t = elapsed A to B`
+    Elapsed {
+        /// The event at the start.
+        from: Chosen<EventId>,
+        /// The event at the end.
+        to: Chosen<EventId>,
+        /// Where the time goes.
+        register: Register,
+    },
     /// `sleep D`
     Sleep(Formula),
     /// `trim P to SIZE`

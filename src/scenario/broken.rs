@@ -16,6 +16,8 @@ pub enum Broken {
     NotAllocated,
     /// The address of a buffer whose allocation failed.
     NoAddress,
+    /// A value that a call was to read, and the call failed.
+    NoValue,
     /// A thread that is started again before it has ended.
     StillRuns,
     /// A part that ends where it begins, or before.
@@ -54,6 +56,7 @@ impl fmt::Display for Broken {
             Broken::Overflow => write!(f, "a value beyond 2^127"),
             Broken::NotAllocated => write!(f, "another thread has not allocated this buffer yet"),
             Broken::NoAddress => write!(f, "the allocation of this buffer failed, so that it has no address"),
+            Broken::NoValue => write!(f, "the call that reads this value failed, so that it has none"),
             Broken::StillRuns => write!(f, "this thread has been started before and still runs"),
             Broken::EmptyPart { from, to } => {
                 write!(f, "the part {}..{} has no bytes", Bytes(from), Bytes(to))

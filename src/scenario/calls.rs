@@ -9,7 +9,7 @@ use super::{
     Action, Chosen, Demand, Expect, Formula, Instruction, Outcome, Place, SnapshotLine, SyncTarget, Unit,
     Value, codes,
 };
-use crate::base::{BufferId, Diagnostic, EventId, Span, StmtId, stable_hash};
+use crate::base::{BufferId, Diagnostic, Span, StmtId, stable_hash};
 use crate::syntax::ast::{self, CallKind, Operation, Path, Relation};
 use crate::trace::{Access, Attribute, Comparison, Failure, Figure, Policy, Takes};
 
@@ -29,6 +29,7 @@ impl Checker<'_> {
             CallKind::Sync(target) => self.sync(target.as_ref()).map(Action::Sync),
             CallKind::Query(path) => self.queried(path).map(Action::Query),
             CallKind::Poll(path) => self.queried(path).map(Action::Poll),
+            CallKind::Elapsed { name, from, to } => self.elapsed(name, from, to),
             CallKind::Sleep(duration) => self.runtime_value(duration, Unit::Nanos).map(Action::Sleep),
             CallKind::Trim { pool, keep } => {
                 let (pool, keep) = (self.pool(pool), self.runtime_value(keep, Unit::Bytes));
@@ -177,12 +178,6 @@ impl Checker<'_> {
     /// The name that an allocation gets.
     pub(super) fn allocated(&mut self, path: &Path) -> Option<Chosen<BufferId>> {
         self.given_name(path, Kind::Buffer)
-    }
-
-    pub(super) fn event(&mut self, path: &Path) -> Option<Chosen<EventId>> {
-        let segment = self.only_segment(path, Kind::Event)?;
-        let Meaning::Event(row) = self.resolve(&segment.name, &[Kind::Event])? else { return None };
-        self.element(row, segment)
     }
 
     fn launch(
@@ -369,6 +364,11 @@ impl Checker<'_> {
     pub(super) fn expect(&mut self, span: Span, expect: &ast::Expect) {
         let stmt = self.begin(span, Outcome::Succeeds);
         match expect {
+            ast::Expect::Compare { left, comparator, right }
+                if let Some(device) = self.current_pool(left) =>
+            {
+                self.expect_pool(stmt, device, comparator, right);
+            }
             ast::Expect::Compare { left, comparator, right } => {
                 self.expecting = true;
                 let left = self.value_with_reads(left, stmt);

@@ -307,7 +307,6 @@ impl<'t> Checker<'t> {
             conditional = lifetimes::check(&mut self, &bases);
         }
         let host_buffers = self.host_buffers(&bases);
-        self.setup.events = self.names.events.len();
         self.setup.signals = self.names.signals.len();
         let program = Program {
             title: self.title.map(|title| title.text).unwrap_or_default(),

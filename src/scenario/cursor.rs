@@ -43,6 +43,8 @@ pub struct Cursor {
 struct Thread {
     next: usize,
     registers: Vec<i128>,
+    /// Those whose latest read failed.
+    lacking: Vec<Register>,
     /// Where the answer to the call that was yielded last goes.
     expects: Expects,
     /// How the call that was yielded last failed.
@@ -75,7 +77,7 @@ enum Expects {
     Beginning(HostId, usize),
 }
 
-reuse_on_clone!(Thread { next, registers, expects, failed, latest, is_running });
+reuse_on_clone!(Thread { next, registers, lacking, expects, failed, latest, is_running });
 reuse_on_clone!(Cursor { threads, buffers, handles, outcomes });
 
 /// Why an action yields no call.
@@ -96,6 +98,7 @@ impl Cursor {
         let thread = |_| Thread {
             next: 0,
             registers: vec![0; program.registers],
+            lacking: Vec::new(),
             expects: Expects::Nothing,
             failed: None,
             latest: StmtId::new(0),
@@ -258,14 +261,13 @@ impl Cursor {
                     placement.freed = placement.freed.or(*ticket);
                 }
             }
-            (Expects::Value(register), Ok(Reply::Value(value))) => {
-                thread.registers[register.0 as usize] = i128::from(*value);
-            }
+            (Expects::Value(register), reply) => thread.read(register, reply),
             (Expects::Created(creation), reply) => self.handles.answer(creation, reply.is_ok()),
             (Expects::Beginning(child, begins), Ok(_)) => {
-                let registers = thread.registers.clone();
+                let (registers, lacking) = (thread.registers.clone(), thread.lacking.clone());
                 let child = &mut self.threads[child];
-                (child.next, child.registers, child.is_running) = (begins, registers, true);
+                (child.next, child.is_running) = (begins, true);
+                (child.registers, child.lacking) = (registers, lacking);
             }
             _ => {}
         }
@@ -309,6 +311,10 @@ impl Thread {
             Action::Sync(target) => Call::Sync(self.target(target)?),
             Action::Query(target) => Call::Query(self.target(target)?),
             Action::Poll(target) => Call::Poll(self.target(target)?),
+            Action::Elapsed { from, to, register } => {
+                let (from, to) = (self.chosen(from)?, self.chosen(to)?);
+                self.reads(*register, Call::Elapsed { from, to })
+            }
             Action::Sleep(duration) => Call::Sleep(Nanos(self.natural(duration)?)),
             Action::Trim { pool, keep } => Call::Trim { pool: *pool, keep: Bytes(self.natural(keep)?) },
             Action::Set { pool, attribute, value } => {
@@ -370,6 +376,15 @@ impl Thread {
     fn reads(&mut self, register: Register, call: Call) -> Call {
         self.expects = Expects::Value(register);
         call
+    }
+
+    /// What was read, or that there is nothing.
+    fn read(&mut self, register: Register, reply: &Result<Reply, Failure>) {
+        self.lacking.retain(|lacking| *lacking != register);
+        match reply {
+            Ok(Reply::Value(value)) => self.registers[register.0 as usize] = *value,
+            _ => self.lacking.push(register),
+        }
     }
 
     /// The two sides of a copy.
@@ -450,7 +465,10 @@ impl Thread {
     }
 
     fn evaluate(&self, formula: &Formula) -> Result<i128, Broken> {
-        formula.value(&|register| self.registers[register.0 as usize])
+        formula.value(&|register| match self.lacking.contains(&register) {
+            true => Err(Broken::NoValue),
+            false => Ok(self.registers[register.0 as usize]),
+        })
     }
 }
 
@@ -458,11 +476,11 @@ impl Formula {
     /// What it comes to with these contents of the registers.
     ///
     /// # Errors
-    /// Those of [`Operator::apply`].
-    pub fn value(&self, register: &impl Fn(Register) -> i128) -> Result<i128, Broken> {
+    /// Those of [`Operator::apply`] and of the registers.
+    pub fn value(&self, register: &impl Fn(Register) -> Result<i128, Broken>) -> Result<i128, Broken> {
         match self {
             Formula::Constant(value) => Ok(*value),
-            Formula::Register(from) => Ok(register(*from)),
+            Formula::Register(from) => register(*from),
             Formula::Binary(operator, sides) => {
                 operator.apply(sides.0.value(register)?, sides.1.value(register)?)
             }

@@ -1,13 +1,13 @@
 //! Declarations: devices, pools, streams, events, kernels, named values.
 
-use super::check::{Checker, Kernel, NAMES_MAX};
+use super::check::{Checker, Kernel};
 use super::life::POOLS_MAX;
 use super::names::{Binding, Kind, Meaning, Row};
 use super::profile::Stated;
 use super::threads::Within;
 use super::value::Value;
 use super::{Chosen, Instruction, Outcome, Unit, codes};
-use crate::base::{Bytes, DeviceId, Diagnostic, EventId, HostId, KernelId, Nanos, Span, StreamId, nearest};
+use crate::base::{Bytes, DeviceId, Diagnostic, HostId, KernelId, Nanos, Span, StreamId, nearest};
 use crate::syntax::ast::{self, Setting, SettingValue, Settings};
 use crate::trace::{
     Access, Attributes, DeviceSet, DeviceSetup, HandleType, Law, Model, PoolSetup, Reuse, Setup, StreamKind,
@@ -255,16 +255,13 @@ impl Checker<'_> {
     pub(super) fn declare_streams(&mut self, streams: &ast::Streams) {
         let place = streams.names.first().map_or(Span::default(), |declared| declared.name.span);
         let device = self.device(streams.device.as_ref(), place);
-        let kind = match streams.kind {
-            Some(ast::StreamKind::NonBlocking) => StreamKind::NonBlocking,
-            _ => StreamKind::Blocking,
-        };
+        let setup = self.stream_setup(device, streams.kind, streams.priority.as_ref());
         for declared in &streams.names {
             let count = self.array(declared, self.setup.streams.len() as u64, STREAMS_MAX);
-            let meaning = device.zip(count).map(|(device, count)| {
+            let meaning = setup.zip(count).map(|(setup, count)| {
                 let base = StreamId::from_usize(self.setup.streams.len());
                 for name in element_names(declared, count) {
-                    self.setup.streams.push(StreamSetup { device, kind });
+                    self.setup.streams.push(setup);
                     let called = self.reported(&name);
                     self.names.streams.push(called);
                 }
@@ -272,6 +269,31 @@ impl Checker<'_> {
             });
             self.bind(&declared.name, Kind::Stream, meaning);
         }
+    }
+
+    /// What a line says about a stream. A priority beyond those that devices have becomes the nearest one, as in CUDA.
+    pub(super) fn stream_setup(
+        &mut self,
+        device: Option<DeviceId>,
+        kind: Option<ast::StreamKind>,
+        priority: Option<&ast::Name>,
+    ) -> Option<StreamSetup> {
+        let kind = match kind {
+            Some(ast::StreamKind::NonBlocking) => StreamKind::NonBlocking,
+            _ => StreamKind::Blocking,
+        };
+        let mut setup = StreamSetup::new(device?, kind);
+        if let Some(priority) = priority {
+            let Ok(number) = priority.text.parse::<i32>() else {
+                let label = "expected a number of 32 bits, such as -1";
+                let message = format!("{} is no priority of a stream", priority.text);
+                self.error(codes::VALUE_OUT_OF_RANGE, message, priority.span, label);
+                return None;
+            };
+            let (greatest, least) = StreamSetup::PRIORITIES.into_inner();
+            setup.priority = number.clamp(greatest, least);
+        }
+        Some(setup)
     }
 
     /// Tells it when there are too many things that know where each stream is, for all their counters to be kept.
@@ -319,7 +341,7 @@ impl Checker<'_> {
         };
         for start in 0..count {
             let kind = if word == "legacy" { StreamKind::Legacy } else { StreamKind::PerThread };
-            self.setup.streams.push(StreamSetup { device, kind });
+            self.setup.streams.push(StreamSetup::new(device, kind));
             let name = match &within {
                 None => self.reported(&of_device),
                 Some(within) => {
@@ -337,23 +359,6 @@ impl Checker<'_> {
     fn turns_of_thread(&self) -> u64 {
         let loops = self.within.last().into_iter().flat_map(|within| &within.loops);
         loops.fold(1, |starts: u64, (_, turns)| starts.saturating_mul(turns.end - turns.start)).max(1)
-    }
-
-    pub(super) fn declare_events(&mut self, events: &ast::Events) {
-        for declared in &events.names {
-            let count = self.array(declared, self.names.events.len() as u64, NAMES_MAX);
-            let meaning = count.map(|count| {
-                let base = EventId::from_usize(self.names.events.len());
-                for name in element_names(declared, count) {
-                    let called = self.reported(&name);
-                    let event = self.names.events.push(called);
-                    self.setup.event_processes.push(self.process.id);
-                    self.setup.interprocess.extend(events.interprocess.then_some(event));
-                }
-                Meaning::Event(Row { base, count })
-            });
-            self.bind(&declared.name, Kind::Event, meaning);
-        }
     }
 
     /// The number of elements; `Some(None)` for a name without brackets, `None` for a mistake.
@@ -478,7 +483,7 @@ impl Checker<'_> {
 }
 
 /// `worker[0]`, `worker[1]` of an array, else just the name.
-fn element_names(declared: &ast::Declared, count: Option<u64>) -> impl Iterator<Item = String> {
+pub(super) fn element_names(declared: &ast::Declared, count: Option<u64>) -> impl Iterator<Item = String> {
     let name = declared.name.text.as_str();
     (0..count.unwrap_or(1)).map(move |index| match count {
         Some(_) => format!("{name}[{index}]"),

@@ -49,6 +49,11 @@ pub enum Demand {
         /// How exactly; any access without it.
         reach: Option<Reach>,
     },
+    /// `gpu0.pool == p`: the current pool of the device is this one.
+    CurrentPool {
+        /// Whether it must rather not be: `gpu0.pool != p`.
+        not: bool,
+    },
     /// `x ready on S`: work that is submitted to `S` now may use `x`.
     ReadyOn {
         /// Whether it must rather not.

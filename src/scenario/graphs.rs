@@ -113,7 +113,7 @@ impl Checker<'_> {
                     return;
                 }
                 let device = self.setup.streams[*stream].device;
-                let own = self.setup.streams.push(StreamSetup { device, kind: StreamKind::NonBlocking });
+                let own = self.setup.streams.push(StreamSetup::new(device, StreamKind::NonBlocking));
                 let stream_name = self.names.streams[*stream].rsplit('.').next().unwrap_or_default();
                 let called = format!("{}.{stream_name}", self.names.graphs[graph]);
                 self.names.streams.push(called);

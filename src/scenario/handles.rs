@@ -64,7 +64,7 @@ impl Handles {
         let table = |count| if creates == 0 { Table::default() } else { Table::new(count) };
         Self {
             streams: table(setup.streams.len()),
-            events: table(setup.events),
+            events: table(setup.events.len()),
             pools: table(setup.pools.len()),
             created: vec![0; creates],
         }
@@ -118,10 +118,14 @@ impl Handles {
                 Target::Event(event) => self.event(event),
                 Target::Device(_) => {}
             },
+            Call::Elapsed { from, to } => {
+                self.event(from);
+                self.event(to);
+            }
             Call::Trim { pool, .. }
             | Call::Set { pool, .. }
             | Call::Read(Reading::Pool(pool, _) | Reading::Access(pool, _))
-            | Call::Peek(Reading::Pool(pool, _) | Reading::Access(pool, _))
+            | Call::Peek(Reading::Pool(pool, _) | Reading::Access(pool, _) | Reading::PoolItself(pool))
             | Call::Grant { pool, .. }
             | Call::SetPool { pool, .. } => self.pool(pool),
             Call::Destroy(resource) => self.resource(resource),
@@ -131,18 +135,9 @@ impl Handles {
             Call::Export { what: Exported::Memory(_), .. }
             | Call::Import { into: Imported::Pool(_) | Imported::Event(_), .. } => {}
             Call::Create { reusing, .. } => reusing.iter_mut().for_each(|old| self.resource(old)),
-            // The streams and the events in a graph are its own.
-            Call::Graph(GraphCall::Node { node, .. }) => {
-                if let Call::Alloc { pool: Some(pool), .. } = &mut **node {
-                    self.pool(pool);
-                }
-            }
-            Call::Graph(GraphCall::Launch { stream, .. } | GraphCall::Upload { stream, .. }) => {
-                self.stream(stream);
-            }
-            Call::Graph(_)
-            | Call::Read(Reading::Device(..) | Reading::Peer(..) | Reading::Graphs(..))
-            | Call::Peek(Reading::Device(..) | Reading::Peer(..) | Reading::Graphs(..))
+            Call::Graph(call) => self.resolve_in_graph(call),
+            Call::Read(_)
+            | Call::Peek(_)
             | Call::Sleep(_)
             | Call::Malloc { .. }
             | Call::PlainFree { .. }
@@ -157,6 +152,22 @@ impl Handles {
             | Call::Barrier(_)
             | Call::Expect { .. }
             | Call::Snapshot(_) => {}
+        }
+    }
+
+    /// The streams in a graph are its own.
+    fn resolve_in_graph(&self, call: &mut GraphCall) {
+        match call {
+            GraphCall::Node { node, .. } => match &mut **node {
+                Call::Alloc { pool: Some(pool), .. } => self.pool(pool),
+                Call::Record { event, .. } | Call::Wait { event, .. } => self.event(event),
+                _ => {}
+            },
+            GraphCall::Launch { stream, .. } | GraphCall::Upload { stream, .. } => self.stream(stream),
+            GraphCall::Begin(_)
+            | GraphCall::Instantiate { .. }
+            | GraphCall::Trim(_)
+            | GraphCall::Set { .. } => {}
         }
     }
 

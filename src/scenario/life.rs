@@ -7,10 +7,10 @@ use super::check::Checker;
 use super::compute::default_stream_word;
 use super::declare::STREAMS_MAX;
 use super::names::{Kind, Meaning, Row};
-use super::{Action, Chosen, Handle, codes};
-use crate::base::{Diagnostic, EventId, PoolId, Span, StreamId};
+use super::{Action, Chosen, Demand, Expect, Formula, Handle, Instruction, codes};
+use crate::base::{DeviceId, Diagnostic, EventId, PoolId, Span, StmtId, StreamId};
 use crate::syntax::ast::{self, Create, Created, Path};
-use crate::trace::{PoolSetup, Resource, StreamKind, StreamSetup};
+use crate::trace::{EventSetup, PoolSetup, Reading, Resource, StreamSetup};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many pools there may be. Each keeps a list a stream.
@@ -45,6 +45,47 @@ impl Checker<'_> {
         Some(Action::SetPool { device, pool: pool? })
     }
 
+    /// The device in `gpu0.pool`.
+    pub(super) fn current_pool(&self, value: &ast::Expression) -> Option<DeviceId> {
+        let ast::ExpressionKind::Path(path) = &value.kind else { return None };
+        let [device, word] = path.segments.as_slice() else { return None };
+        let is_plain = device.index.is_none() && word.index.is_none() && word.name.text == "pool";
+        match &self.table.get(&device.name.text)?.meaning {
+            Some(Meaning::Device(device)) if is_plain => Some(*device),
+            _ => None,
+        }
+    }
+
+    /// `expect gpu0.pool == p`, `expect gpu0.pool != p`
+    pub(super) fn expect_pool(
+        &mut self,
+        stmt: StmtId,
+        device: DeviceId,
+        comparator: &ast::Name,
+        pool: &ast::Expression,
+    ) {
+        let not = match comparator.text.as_str() {
+            "==" => false,
+            "!=" => true,
+            _ => {
+                let label = "expected `==` or `!=`";
+                return self.error(codes::WRONG_UNIT, "pools have no order", comparator.span, label);
+            }
+        };
+        let ast::ExpressionKind::Path(path) = &pool.kind else {
+            let label = "expected the name of a pool";
+            return self.error(codes::WRONG_KIND, "a pool is compared with a pool", pool.span, label);
+        };
+        let Some(pool) = self.pool(path) else { return };
+        let [left, right] = [Reading::CurrentPool(device), Reading::PoolItself(pool)].map(|reading| {
+            let register = self.register();
+            self.code.push(Instruction::Call { stmt, action: Action::Peek { reading, register } });
+            Formula::Register(register)
+        });
+        let expect = self.expects.push(Expect { stmt, demand: Demand::CurrentPool { not } });
+        self.code.push(Instruction::Call { stmt, action: Action::Compare { expect, left, right } });
+    }
+
     pub(super) fn create(&mut self, create: &Create) -> Option<Action> {
         let name = create.resource.name();
         let kind = kind_of(&create.resource);
@@ -54,8 +95,20 @@ impl Checker<'_> {
         };
         let known = self.created_name(name, kind);
         let first = match &create.resource {
-            Created::Stream { device, kind, .. } => self.create_streams(name, device.as_ref(), *kind),
-            Created::Event { interprocess, .. } => self.create_events(name, *interprocess),
+            Created::Stream { device, kind, priority, .. } => {
+                let device = self.device(device.as_ref(), name.span);
+                let setup = self.stream_setup(device, *kind, priority.as_ref());
+                self.create_streams(name, setup)
+            }
+            Created::Event { device, interprocess, .. } => {
+                let device = device.as_ref().map(|device| self.device(Some(device), device.span));
+                let setup = EventSetup {
+                    device: device.flatten(),
+                    interprocess: *interprocess,
+                    ..EventSetup::default()
+                };
+                self.create_events(name, setup)
+            }
             Created::Pool(pool) => self.create_pools(pool),
         };
         let (nth, name, first) = self.made(name, kind, known, first)?;
@@ -180,40 +233,17 @@ impl Checker<'_> {
 
     // ---- The things themselves
 
-    fn create_streams(
-        &mut self,
-        name: &ast::Name,
-        device: Option<&ast::Name>,
-        kind: Option<ast::StreamKind>,
-    ) -> Option<Resource> {
-        let device = self.device(device, name.span);
+    fn create_streams(&mut self, name: &ast::Name, setup: Option<StreamSetup>) -> Option<Resource> {
         let count = self.executions(name, self.setup.streams.len(), STREAMS_MAX, "streams")?;
-        let kind = match kind {
-            Some(ast::StreamKind::NonBlocking) => StreamKind::NonBlocking,
-            _ => StreamKind::Blocking,
-        };
         let first = StreamId::from_usize(self.setup.streams.len());
-        let device = device?;
+        let setup = setup?;
         for _ in 0..count {
             let called = self.generation_of(&name.text);
             self.names.streams.push(called);
-            let stream = self.setup.streams.push(StreamSetup { device, kind });
+            let stream = self.setup.streams.push(setup);
             self.setup.created.push(Resource::Stream(stream));
         }
         Some(Resource::Stream(first))
-    }
-
-    pub(super) fn create_events(&mut self, name: &ast::Name, interprocess: bool) -> Option<Resource> {
-        let count = self.executions(name, self.names.events.len(), super::NAMES_MAX, "events")?;
-        let first = EventId::from_usize(self.names.events.len());
-        for _ in 0..count {
-            let called = self.generation_of(&name.text);
-            let event = self.names.events.push(called);
-            self.setup.created.push(Resource::Event(event));
-            self.setup.event_processes.push(self.process.id);
-            self.setup.interprocess.extend(interprocess.then_some(event));
-        }
-        Some(Resource::Event(first))
     }
 
     fn create_pools(&mut self, pool: &ast::Pool) -> Option<Resource> {
@@ -235,7 +265,13 @@ impl Checker<'_> {
     }
 
     /// How often a `create` is carried out, with all loops unrolled.
-    fn executions(&mut self, name: &ast::Name, before: usize, most: u64, what: &str) -> Option<u64> {
+    pub(super) fn executions(
+        &mut self,
+        name: &ast::Name,
+        before: usize,
+        most: u64,
+        what: &str,
+    ) -> Option<u64> {
         // Also a line that is never reached needs something that its name stands for.
         let count = self.turns.max(1);
         if count > most.saturating_sub(before as u64) {
@@ -249,7 +285,7 @@ impl Checker<'_> {
     }
 
     /// What reports call the next thing of a name: `s`, then `s(2)`.
-    fn generation_of(&mut self, name: &str) -> String {
+    pub(super) fn generation_of(&mut self, name: &str) -> String {
         let known = u64::from(self.table.get(name).is_some());
         let called = self.reported(name);
         self.generation(called, known)

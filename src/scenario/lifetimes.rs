@@ -567,6 +567,6 @@ impl<'c> Walk<'c> {
     }
 
     fn evaluate(&self, formula: &Formula) -> Option<i128> {
-        formula.value(&|register| self.registers[register.0 as usize]).ok()
+        formula.value(&|register| Ok(self.registers[register.0 as usize])).ok()
     }
 }

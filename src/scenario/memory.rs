@@ -3,7 +3,7 @@
 use super::check::Checker;
 use super::names::{Kind, Meaning};
 use super::{Action, Unit, codes};
-use crate::base::DeviceId;
+use crate::base::{DeviceId, Diagnostic};
 use crate::syntax::ast::{self, Path};
 use crate::trace::{DeviceFigure, Reading};
 
@@ -40,6 +40,13 @@ impl Checker<'_> {
         let binding = self.table.get(&device.name.text)?;
         let (Kind::Device, meaning) = (binding.kind, binding.meaning.clone()) else { return None };
         let Some(Meaning::Device(id)) = meaning else { return Some(None) };
+        if ["pool", "current_pool"].contains(&figure.name.text.as_str()) {
+            let message = "a pool is no value, but can be compared";
+            let diagnostic = Diagnostic::error(codes::UNKNOWN_ATTRIBUTE, message, figure.name.span, "");
+            let help = format!("write `expect {}.pool == POOL`, with its name on the left", device.name.text);
+            self.tell(diagnostic.help(help));
+            return Some(None);
+        }
         let whole = self.no_index(device).and(self.no_index(figure));
         let known = DeviceFigure::ALL.map(|figure| (figure.name(), figure));
         let word = self.word(&figure.name, codes::UNKNOWN_ATTRIBUTE, "figure of a device called", known);

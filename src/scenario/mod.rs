@@ -13,6 +13,7 @@ mod cursor;
 mod declare;
 mod demand;
 mod drivers;
+mod events;
 mod extents;
 mod findings;
 mod graphs;

@@ -301,6 +301,9 @@ impl NameTable {
         if let CallKind::Graph(ast::GraphCall::Instantiate { exec, .. }) = &call.kind {
             self.declares(Kind::Exec, &exec.segments[0].name);
         }
+        if let CallKind::Elapsed { name, .. } = &call.kind {
+            self.declares(Kind::Value, name);
+        }
         if let CallKind::Queued { operation: Operation::Alloc { buffer, .. }, .. }
         | CallKind::Malloc(ast::Malloc { buffer, .. }) = &call.kind
         {

@@ -10,7 +10,9 @@ use super::threads::Within;
 use super::{Action, Chosen, ExportOf, ImportInto, Outcome, codes};
 use crate::base::{DeviceId, Diagnostic, PoolId, ProcessId, SignalId, Span, nearest};
 use crate::syntax::ast::{self, ImportPlace, Path};
-use crate::trace::{Attributes, DeviceSet, DeviceSetup, HandleType, Location, PoolSetup, Resource};
+use crate::trace::{
+    Attributes, DeviceSet, DeviceSetup, EventSetup, HandleType, Location, PoolSetup, Resource,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The process that is read.
@@ -221,7 +223,7 @@ impl Checker<'_> {
                 let name = self.only_segment(&import.name, Kind::Event)?;
                 self.no_index(name)?;
                 let known = self.created_name(&name.name, Kind::Event);
-                let first = self.create_events(&name.name, false);
+                let first = self.create_events(&name.name, EventSetup::default());
                 let (nth, name, first) = self.made(&name.name, Kind::Event, known, first)?;
                 ImportInto::Resource { nth, name, first }
             }

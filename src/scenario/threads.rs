@@ -55,7 +55,7 @@ impl Within {
             (*variable, i128::from(turn))
         });
         let turns: BTreeMap<_, _> = turns.collect();
-        let value = |register| turns.get(&register).copied().unwrap_or(0);
+        let value = |register| Ok(turns.get(&register).copied().unwrap_or(0));
         let offset = self.index.as_ref().and_then(|index| index.value(&value).ok()).unwrap_or(0);
         HostId::from_usize(self.row.base.index() + usize::try_from(offset).unwrap_or(0))
     }

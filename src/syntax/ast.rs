@@ -104,9 +104,9 @@ pub enum Statement {
     Device(Device),
     /// `pool p on gpu0 { .. }`
     Pool(Pool),
-    /// `stream a, b[4] on gpu0 non_blocking`
+    /// `stream a, b[4] on gpu0 non_blocking priority -1`
     Streams(Streams),
-    /// `event e, f[2] { interprocess }`
+    /// `event e, f[2] on gpu0 { interprocess }`
     Events(Events),
     /// `kernel fill(out: write) takes 10us`
     Kernel(Kernel),
@@ -253,8 +253,10 @@ pub struct Streams {
     pub names: Vec<Declared>,
     /// The device after `on`.
     pub device: Option<Name>,
-    /// Whether `non_blocking` is written at the end, or else `blocking`, which is the default.
+    /// Whether `non_blocking` is written behind them, or else `blocking`, which is the default.
     pub kind: Option<StreamKind>,
+    /// The number after `priority`.
+    pub priority: Option<Name>,
 }
 
 /// How a stream stands to the legacy default stream.
@@ -406,6 +408,15 @@ pub enum CallKind {
     Query(Path),
     /// `poll S until done`
     Poll(Path),
+    /// `let t = elapsed a to b`
+    Elapsed {
+        /// The name of the time.
+        name: Name,
+        /// The event at its start.
+        from: Path,
+        /// The event at its end.
+        to: Path,
+    },
     /// `sleep 1ms`
     Sleep(Expression),
     /// `trim p to 0B`

@@ -384,7 +384,11 @@ impl<'t> Refused<'t> {
         let ends = self.line[..self.at].trim_end().len();
         let mut ways = Vec::new();
         let before = word_before(self.line, self.at, self.start).map_or("", |word| word.text);
-        for text in self.expected.iter().filter_map(fixed).filter(|text| text != before) {
+        // A word that may be a name would be taken for the value that is missing.
+        let is_open = self.expected.iter().any(|rule| describe(*rule).as_deref() == Some("a value"));
+        let is_name = |text: &str| is_open && Grammar::parse(Rule::name, text).is_ok();
+        let words = self.expected.iter().filter_map(fixed);
+        for text in words.filter(|text| text != before && !is_name(text)) {
             let is_sign = !text.starts_with(|sign: char| sign.is_ascii_alphabetic());
             let (place, padded) = match (self.found.text, is_sign) {
                 ("", false) => (ends..ends, format!(" {text}")),
@@ -508,6 +512,8 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::access => "`read`, `write`, `read_write`",
         Rule::reach => "`read_write`, `read`",
         Rule::stream_kind => "`non_blocking`, `blocking`",
+        Rule::level => "a number such as `-1`",
+        Rule::priority => "`priority`",
         Rule::law | Rule::uniform => "a duration such as `10us` or `5us..20us`",
         Rule::expression | Rule::number | Rule::constant | Rule::parentheses => "a value",
         Rule::operator => "a sign such as `+`",

@@ -196,8 +196,9 @@ impl Display for Statement {
             Statement::Pool(Pool { name, location, settings }) => {
                 write!(f, "pool {name}{}{settings}", After(" on ", location))
             }
-            Statement::Streams(Streams { names, device, kind }) => {
-                write!(f, "stream {}{}{}", Commas(names), After(" on ", device), After(" ", kind))
+            Statement::Streams(Streams { names, device, kind, priority }) => {
+                write!(f, "stream {}{}", Commas(names), After(" on ", device))?;
+                write!(f, "{}{}", After(" ", kind), After(" priority ", priority))
             }
             Statement::Events(events) => events.fmt(f),
             Statement::Kernel(Kernel { name, parameters, takes }) => {
@@ -341,6 +342,7 @@ impl Display for CallKind {
             CallKind::Sync(Some(target)) => write!(f, "sync {target}"),
             CallKind::Query(target) => write!(f, "query {target}"),
             CallKind::Poll(target) => write!(f, "poll {target} until done"),
+            CallKind::Elapsed { name, from, to } => write!(f, "let {name} = elapsed {from} to {to}"),
             CallKind::Sleep(duration) => write!(f, "sleep {duration}"),
             CallKind::Trim { pool, keep } => write!(f, "trim {pool} to {keep}"),
             CallKind::Set { attribute, value } => write!(f, "set {attribute} = {value}"),
@@ -375,10 +377,11 @@ impl Display for CallKind {
 impl Display for Create {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.resource {
-            Created::Stream { name, device, kind } => {
+            Created::Stream { name, device, kind, priority } => {
                 write!(f, "stream {name}{}{}", After(" on ", device), After(" ", kind))?;
+                After(" priority ", priority).fmt(f)?;
             }
-            Created::Event { name, .. } => write!(f, "event {name}")?,
+            Created::Event { name, device, .. } => write!(f, "event {name}{}", After(" on ", device))?,
             Created::Pool(Pool { name, location, .. }) => {
                 write!(f, "pool {name}{}", After(" on ", location))?;
             }

@@ -130,11 +130,12 @@ impl Tree<'_> {
     }
 
     fn streams<'t>(&mut self, parts: impl Iterator<Item = Node<'t>>) -> Statement {
-        let mut streams = Streams { names: Vec::new(), device: None, kind: None };
+        let mut streams = Streams { names: Vec::new(), device: None, kind: None, priority: None };
         for part in parts {
             match part.as_rule() {
                 Rule::declared => streams.names.push(self.declared(part)),
                 Rule::on_device => streams.device = Some(self.only_name(part)),
+                Rule::priority => streams.priority = Some(self.only_name(part)),
                 _ => streams.kind = Some(stream_kind(&part)),
             }
         }
@@ -225,6 +226,7 @@ impl Tree<'_> {
             Rule::sync => CallKind::Sync(parts.next().map(|path| self.path(path))),
             Rule::query => CallKind::Query(self.path(next(&mut parts))),
             Rule::poll => CallKind::Poll(self.path(next(&mut parts))),
+            Rule::elapsed => self.elapsed(parts),
             Rule::sleep => CallKind::Sleep(self.expression(next(&mut parts))),
             Rule::trim => {
                 CallKind::Trim { pool: self.path(next(&mut parts)), keep: self.expression(next(&mut parts)) }
@@ -265,6 +267,11 @@ impl Tree<'_> {
         Call { kind, label, outcome }
     }
 
+    fn elapsed<'t>(&mut self, mut parts: impl Iterator<Item = Node<'t>>) -> CallKind {
+        let name = self.name(next(&mut parts));
+        CallKind::Elapsed { name, from: self.path(next(&mut parts)), to: self.path(next(&mut parts)) }
+    }
+
     fn create(&mut self, node: Node<'_>) -> Create {
         let rule = node.as_rule();
         let opens = node.clone().into_inner().any(|child| child.as_rule() == Rule::open);
@@ -279,10 +286,11 @@ impl Tree<'_> {
         let device = parts.next_if(|part| part.as_rule() == Rule::on_device).map(|on| self.only_name(on));
         let resource = match rule {
             Rule::created_stream => {
-                let kind = parts.next().map(|kind| stream_kind(&kind));
-                Created::Stream { name, device, kind }
+                let kind = parts.next_if(|part| part.as_rule() == Rule::stream_kind);
+                let priority = parts.next().map(|priority| self.only_name(priority));
+                Created::Stream { name, device, kind: kind.map(|kind| stream_kind(&kind)), priority }
             }
-            Rule::created_event => Created::Event { name, interprocess },
+            Rule::created_event => Created::Event { name, device, interprocess },
             _ => Created::Pool(Pool { name, location, settings: self.inline_settings(parts, opens) }),
         };
         Create { resource, reusing }

@@ -75,6 +75,10 @@ const NAMED: &[(&str, &str)] = &[
 /// Statements that have several forms: the first word, a word of the form, and a line of it.
 const FORMS: &[(&str, &str, &str)] = &[
     ("trim", "graph_pool", "trim gpu0.graph_pool"),
+    ("stream", "priority", "stream NAME priority -1"),
+    ("event", "on", "event NAME on DEVICE"),
+    ("event", "interprocess", "event NAME { interprocess }"),
+    ("let", "elapsed", "let NAME = elapsed EVENT to EVENT"),
     ("expect", "finding", "expect finding freed_before_importer on NAME"),
     ("expect", "findings", "expect no findings"),
     ("expect", "ready", "expect NAME ready on STREAM"),
@@ -116,8 +120,11 @@ const FOREIGN: &[(&[&str], &str)] = &[
     (&["eventsynchronize", "eventsync", "syncevent"], "sync EVENT"),
     (&["devicesynchronize", "devicesync", "syncdevice"], "sync device"),
     (&["streamquery", "eventquery", "querystream", "queryevent"], "query"),
+    (&["eventelapsedtime", "elapsedtime", "elapsed"], "let NAME = elapsed EVENT to EVENT"),
     (&["mempooltrimto", "trimto", "trimpool", "pooltrim"], "trim"),
     (&["mempoolsetattribute", "setattribute", "poolset"], "set"),
+    (&["devicesetmempool", "memsetmempool"], "set gpu0.pool = POOL"),
+    (&["devicegetmempool", "memgetmempool", "getcurrentpool"], "expect gpu0.pool == POOL"),
     (&["mempoolcreate", "createpool", "mempool"], "pool"),
     (&["mempoolsetaccess", "setaccess", "enablepeeraccess", "deviceenablepeeraccess"], "grant"),
     (
@@ -125,6 +132,7 @@ const FOREIGN: &[(&[&str], &str)] = &[
         "expect DEVICE reaches POOL",
     ),
     (&["streamcreate", "streamcreatewithflags", "createstream", "queue"], "stream"),
+    (&["streamcreatewithpriority"], "stream NAME priority -1"),
     (&["eventcreate", "eventcreatewithflags", "createevent"], "event"),
     (&["streamdestroy", "eventdestroy", "mempooldestroy"], "destroy"),
     (&["graphcreate", "streambegincapture", "streamendcapture"], "graph"),

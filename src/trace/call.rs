@@ -107,6 +107,14 @@ pub enum Call {
     Query(Target),
     /// Asks again and again until the query succeeds.
     Poll(Target),
+    /// `cudaEventElapsedTime`: from the completion of the latest record of one event to that of another one. It proves
+    /// nothing and orders nothing.
+    Elapsed {
+        /// The event at the start.
+        from: EventId,
+        /// The event at the end.
+        to: EventId,
+    },
     /// The host does something else for a while.
     Sleep(Nanos),
     /// `cudaMemPoolTrimTo`.
@@ -462,8 +470,8 @@ pub enum Reply {
     Allocated(Decision),
     /// A free was submitted; `None` for the null pointer.
     Freed(Option<Ticket>),
-    /// What was read.
-    Value(u64),
+    /// What was read; only a time between two events can be negative.
+    Value(i128),
 }
 
 /// Why a call failed. The names are CUDA's.

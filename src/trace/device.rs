@@ -98,6 +98,10 @@ pub enum Reading {
     /// The same for the memory of another device, were it given (`cudaDeviceCanAccessPeer`): the first one reaches the
     /// second one's.
     Peer(DeviceId, DeviceId),
+    /// The number of the current pool of a device (`cudaDeviceGetMemPool`).
+    CurrentPool(DeviceId),
+    /// The number of the pool that a name stands for, with which that is compared.
+    PoolItself(PoolId),
 }
 
 impl Reading {
@@ -108,6 +112,7 @@ impl Reading {
             Reading::Device(_, figure) => figure.name(),
             Reading::Graphs(_, figure) => figure.name(),
             Reading::Access(..) | Reading::Peer(..) => "reach",
+            Reading::CurrentPool(_) | Reading::PoolItself(_) => "pool",
         }
     }
 
@@ -118,6 +123,7 @@ impl Reading {
             Reading::Device(_, figure) => figure.is_count(),
             Reading::Graphs(..) => false,
             Reading::Access(..) | Reading::Peer(..) => true,
+            Reading::CurrentPool(_) | Reading::PoolItself(_) => true,
         }
     }
 
@@ -127,6 +133,7 @@ impl Reading {
             Reading::Pool(_, figure) => figure.is_switch(),
             Reading::Device(_, figure) => figure.is_switch(),
             Reading::Graphs(..) | Reading::Access(..) | Reading::Peer(..) => false,
+            Reading::CurrentPool(_) | Reading::PoolItself(_) => false,
         }
     }
 }

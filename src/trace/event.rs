@@ -5,7 +5,7 @@ use super::{
     PoolState, Range, Reach, Refusals, Ticket,
 };
 use crate::base::{
-    BarrierId, BufferId, Bytes, CollectiveId, DeviceId, ExpectId, HostId, Nanos, PoolId, SignalId,
+    BarrierId, BufferId, Bytes, CollectiveId, DeviceId, EventId, ExpectId, HostId, Nanos, PoolId, SignalId,
     SnapshotId, StmtId,
 };
 
@@ -66,6 +66,15 @@ pub enum Kind<'a> {
         /// What it may do.
         reach: Reach,
     },
+    /// The call needs an event of this device, and it belongs to another one; precedes `Failed`.
+    OtherDevice {
+        /// The event.
+        event: EventId,
+        /// The device that it belongs to, as the first process knows it.
+        home: DeviceId,
+        /// The device that it would have to belong to.
+        device: DeviceId,
+    },
     /// A blocked call returned: everything in the cut is proven complete to the host.
     Synchronised {
         /// What the host has observed by now.
@@ -123,8 +132,8 @@ pub enum Kind<'a> {
         /// Its figures.
         state: &'a GraphPoolState,
     },
-    /// A figure was read.
-    Value(u64),
+    /// A figure was read, or a time between two events, which can be negative.
+    Value(i128),
     /// An expectation was reached.
     Expect {
         /// Which one.

@@ -29,8 +29,8 @@ pub use memory::{Access, Memory, Use};
 pub use operands::{Ended, Operands, Readiness};
 pub use reach::{DeviceSet, Reach};
 pub use setup::{
-    Attributes, CollectiveSetup, DeviceSetup, HandleType, HostCosts, Location, Model, PoolSetup, Remap,
-    Reuse, Rules, Setup, StreamKind, StreamSetup,
+    Attributes, CollectiveSetup, DeviceSetup, EventSetup, HandleType, HostCosts, Location, Model, PoolSetup,
+    Remap, Reuse, Rules, Setup, StreamKind, StreamSetup,
 };
 pub use sink::{Detail, Nothing, Sink};
 pub use state::{Account, Block, BlockState, Ledger, PoolPicture, PoolState};

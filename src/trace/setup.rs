@@ -17,12 +17,8 @@ pub struct Setup {
     pub pools: IndexVec<PoolId, PoolSetup>,
     /// The streams that the program uses.
     pub streams: IndexVec<StreamId, StreamSetup>,
-    /// How many events there are.
-    pub events: usize,
-    /// The process of each event; those beyond are of the first one.
-    pub event_processes: IndexVec<EventId, ProcessId>,
-    /// Those of them that other processes can open (`cudaEventInterprocess`), ascending.
-    pub interprocess: Vec<EventId>,
+    /// The events.
+    pub events: IndexVec<EventId, EventSetup>,
     /// How many signals there are.
     pub signals: usize,
     /// How many host threads there are; the first one makes the first call.
@@ -65,9 +61,7 @@ impl Default for Setup {
             devices: IndexVec::new(),
             pools: IndexVec::new(),
             streams: IndexVec::new(),
-            events: 0,
-            event_processes: IndexVec::new(),
-            interprocess: Vec::new(),
+            events: IndexVec::new(),
             signals: 0,
             hosts: 1,
             processes: IndexVec::new(),
@@ -313,6 +307,37 @@ pub struct StreamSetup {
     pub device: DeviceId,
     /// How it stands to the legacy default stream.
     pub kind: StreamKind,
+    /// Lower numbers are greater. It orders nothing: to CUDA it is a hint which work to prefer.
+    pub priority: i32,
+}
+
+impl StreamSetup {
+    /// From the greatest priority to the least: recent devices answer `cudaDeviceGetStreamPriorityRange` so. A number outside
+    /// becomes the nearest one (CUDA runtime API, `cudaStreamCreateWithPriority`).
+    pub const PRIORITIES: std::ops::RangeInclusive<i32> = -5..=0;
+
+    /// A stream with CUDA's default priority, 0.
+    pub const fn new(device: DeviceId, kind: StreamKind) -> Self {
+        Self { device, kind, priority: 0 }
+    }
+}
+
+/// An event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventSetup {
+    /// The process that has it.
+    pub process: ProcessId,
+    /// The device it belongs to. `None`: that of the first stream that records it.
+    pub device: Option<DeviceId>,
+    /// Whether other processes can open it (`cudaEventInterprocess`).
+    pub interprocess: bool,
+}
+
+impl Default for EventSetup {
+    /// Of the first process and of no device yet, and for nobody else.
+    fn default() -> Self {
+        Self { process: ProcessId::from_raw(0), device: None, interprocess: false }
+    }
 }
 
 /// How a stream stands to the legacy default stream of its device

@@ -70,6 +70,35 @@ t: memset x
     says("  actual    it may only read it\n  since     line 5: grant p to gpu1 read");
 }
 
+/// The report says which device an event belongs to, for a record and for a time.
+#[test]
+fn a_report_says_of_which_device_an_event_is() {
+    let folder = Folder::new("event_device");
+    let text = "\
+device gpu0
+device gpu1
+stream s on gpu0
+stream t on gpu1
+event e, f
+t: record e
+s: record e
+s: record f
+sync device
+sync gpu1
+let time = elapsed f to e
+";
+    folder.file("event.scn", text);
+    let report = out(&folder.millpond(&["run", "event.scn"]));
+    for line in ["line 7: s: record e", "line 11: let time = elapsed f to e"] {
+        let found = format!(
+            "error[invalid_resource_handle]: {line}
+  device     e belongs to gpu1, and would have to belong to gpu0
+             it was declared on gpu1, or recorded there first\n"
+        );
+        assert!(report.contains(&found), "{found}\n{report}");
+    }
+}
+
 const TWICE: &str = "\
 pool p { handle = posix_fd }
 stream s

@@ -39,10 +39,19 @@ query a else invalid_value {
 }
 b: young = alloc 4KiB
 let before = p.used
+set gpu0.pool = p
+stream timed non_blocking
+event start, stop
+kernel pause() takes 3us
+timed: record start
+timed: pause()
+timed: record stop
+sync stop
+let spent = elapsed start to stop
 ";
 
 /// A form, with what meets it and what does not.
-const FORMS: [(&str, &str); 41] = [
+const FORMS: [(&str, &str); 44] = [
     ("p.used == 64MiB", "p.used == 0B"),
     ("p.used != 0B", "p.used != before"),
     ("p.pending < 1B", "p.used < 64MiB"),
@@ -86,6 +95,9 @@ const FORMS: [(&str, &str); 41] = [
     ("z ready on a", "z not ready on a"),
     ("z not ready on brief", "z ready on brief"),
     ("y not ready on a", "x ready on a"),
+    ("gpu0.pool == p", "gpu0.pool == gpu0.default_pool"),
+    ("gpu0.pool != gpu0.default_pool", "gpu0.pool != p"),
+    ("spent == 3us", "0us - spent == 3us"),
 ];
 
 #[test]

@@ -23,6 +23,7 @@ expect y via growth
 expect y not at x
 expect p.used == 0
 expect gpu0 not reaches p
+expect gpu0.pool == p
 a: huge = alloc 1GiB from p
 a: k(huge)
 expect huge via growth

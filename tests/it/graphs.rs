@@ -76,9 +76,7 @@ fn setup(memory: u64) -> Setup {
     Setup {
         devices: index_vec![DeviceSetup::new(Bytes(memory))],
         pools: index_vec![pool],
-        streams: (0..STREAMS)
-            .map(|_| StreamSetup { device: device(), kind: StreamKind::NonBlocking })
-            .collect(),
+        streams: (0..STREAMS).map(|_| StreamSetup::new(device(), StreamKind::NonBlocking)).collect(),
         rules: Rules {
             alignment: Bytes(ALIGN),
             growth: Bytes(GROWTH),

@@ -11,8 +11,8 @@ use millpond::model::Allocator;
 use millpond::model::cuda::Cuda;
 use millpond::oracle::Accounting;
 use millpond::trace::{
-    Access, AllocId, Attributes, Call, Detail, DeviceSetup, Event, HostCosts, Law, Memory, Nothing,
-    PoolSetup, Reply, Setup, Sink, StreamKind, StreamSetup, Takes, Target, Use,
+    Access, AllocId, Attributes, Call, Detail, DeviceSetup, Event, EventSetup, HostCosts, Law, Memory,
+    Nothing, PoolSetup, Reply, Setup, Sink, StreamKind, StreamSetup, Takes, Target, Use,
 };
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ impl Sink for Recorder {
 
 fn setup() -> Setup {
     let device = DeviceId::new(0);
-    let stream = |kind| StreamSetup { device, kind };
+    let stream = |kind| StreamSetup::new(device, kind);
     let pool = |attributes| PoolSetup { attributes, ..PoolSetup::on(device) };
     Setup {
         devices: index_vec![DeviceSetup::new(Bytes::mib(160))],
@@ -67,7 +67,7 @@ fn setup() -> Setup {
             stream(StreamKind::Legacy),
             stream(StreamKind::PerThread),
         ],
-        events: 2,
+        events: index_vec![EventSetup::default(); 2],
         host: HostCosts { submit: Nanos(300), call: Nanos(50), queue_depth: None },
         ..Setup::default()
     }

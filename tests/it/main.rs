@@ -9,6 +9,7 @@ mod colours;
 #[cfg(feature = "cli")]
 mod conformance;
 mod crossed;
+mod events;
 mod expectations;
 #[cfg(feature = "cli")]
 mod fmt;

@@ -64,7 +64,7 @@ impl Walk {
         let setup = Setup {
             devices: index_vec![DeviceSetup { oversubscribe, ..DeviceSetup::new(Bytes(memory)) }],
             pools,
-            streams: (0..streams).map(|_| StreamSetup { device, kind: StreamKind::NonBlocking }).collect(),
+            streams: (0..streams).map(|_| StreamSetup::new(device, StreamKind::NonBlocking)).collect(),
             rules: rules(remap, waits_for_itself),
             ..Setup::default()
         };

@@ -1,9 +1,9 @@
 //! The order against brute force: every edge kept for ever, every question answered by walking back along all of them.
 
 use crate::budget;
-use millpond::base::{Bytes, DeviceId, Draws, EventId, HostId, IndexVec, Nanos, StmtId, StreamId};
+use millpond::base::{Bytes, DeviceId, Draws, EventId, HostId, IndexVec, Nanos, StmtId, StreamId, index_vec};
 use millpond::order::{Effect, Operation, Order, Runs};
-use millpond::trace::{DeviceSetup, Setup, StreamKind, StreamSetup, Target, Ticket};
+use millpond::trace::{DeviceSetup, EventSetup, Setup, StreamKind, StreamSetup, Target, Ticket};
 use std::collections::BTreeSet;
 
 const HOSTS: usize = 3;
@@ -27,7 +27,7 @@ impl Brute {
     }
 
     fn is_blocking(&self, stream: usize, device: DeviceId) -> bool {
-        let StreamSetup { device: own, kind } = self.kinds[stream];
+        let StreamSetup { device: own, kind, .. } = self.kinds[stream];
         own == device && matches!(kind, StreamKind::Blocking | StreamKind::PerThread)
     }
 
@@ -37,7 +37,7 @@ impl Brute {
 
     /// The operations directly before one that this host submitted to this stream now.
     fn before(&self, host: usize, stream: usize) -> Vec<usize> {
-        let StreamSetup { device, kind } = self.kinds[stream];
+        let StreamSetup { device, kind, .. } = self.kinds[stream];
         let seen = self.seen[host].iter().copied();
         let mut before: Vec<usize> = self.last(stream).into_iter().chain(seen).collect();
         match kind {
@@ -86,18 +86,18 @@ fn setup(draws: &mut Draws) -> Setup {
     let mut streams: IndexVec<StreamId, StreamSetup> = (0..draws.between(1, 5))
         .map(|_| {
             let kind = [StreamKind::Blocking, StreamKind::NonBlocking][draws.below(2) as usize];
-            StreamSetup { device: device(draws.below(2)), kind }
+            StreamSetup::new(device(draws.below(2)), kind)
         })
         .collect();
     for (index, kind) in [(0, StreamKind::Legacy), (0, StreamKind::PerThread), (1, StreamKind::Legacy)] {
         if draws.below(2) == 0 {
-            streams.push(StreamSetup { device: device(index), kind });
+            streams.push(StreamSetup::new(device(index), kind));
         }
     }
     Setup {
         devices: (0..2).map(|_| DeviceSetup::new(Bytes::gib(1))).collect(),
         streams,
-        events: EVENTS,
+        events: index_vec![EventSetup::default(); EVENTS],
         hosts: HOSTS,
         ..Setup::default()
     }

@@ -6,8 +6,8 @@ use millpond::base::{Bytes, DeviceId, Draws, EventId, PoolId, StreamId, index_ve
 use millpond::model::oxicuda::Oxicuda;
 use millpond::model::{Allocator, Freed, Known, Request};
 use millpond::trace::{
-    AllocId, Attribute, Attributes, BlockState, Call, DeviceSetup, Failure, Model, Policy, PoolSetup, Setup,
-    StreamKind, StreamSetup, Target, Ticket,
+    AllocId, Attribute, Attributes, BlockState, Call, DeviceSetup, EventSetup, Failure, Model, Policy,
+    PoolSetup, Setup, StreamKind, StreamSetup, Target, Ticket,
 };
 use oxicuda_driver::CudaError;
 use oxicuda_driver::stream_ordered_model as seed;
@@ -61,9 +61,9 @@ impl Walk {
             streams: streams
                 .iter()
                 .enumerate()
-                .map(|(stream, device)| StreamSetup { device: DeviceId::new(*device), kind: kind(stream) })
+                .map(|(stream, device)| StreamSetup::new(DeviceId::new(*device), kind(stream)))
                 .collect(),
-            events: EVENTS,
+            events: index_vec![EventSetup::default(); EVENTS],
             ..Setup::default()
         };
         let by_hand = limits.iter().map(|(max, threshold)| {

@@ -46,7 +46,12 @@ pub(super) const ENTRIES: &[Entry] = &[
     word("millpond", DECLARATIONS, "States the version of the language, before every other statement."),
     word("scenario", DECLARATIONS, "Gives the title that reports show."),
     word("device", DECLARATIONS, "Declares a device; without such a line there is `gpu0`."),
-    word("pool", DECLARATIONS, "Declares a pool, cudaMemPoolCreate, that is there from the start."),
+    word(
+        "pool",
+        DECLARATIONS,
+        "Declares a pool, cudaMemPoolCreate, that is there from the start.
+`set gpu0.pool = p` makes one the current pool of its device, and `expect gpu0.pool == p` looks whether it is.",
+    ),
     form(
         "max_size",
         "pool NAME on DEVICE { max_size = 64MiB }",
@@ -74,6 +79,13 @@ Without it all are, as in CUDA. `millpond explain follow_event` explains one of 
         "A stream that the legacy default stream does not wait for, nor the reverse; cudaStreamNonBlocking.",
     ),
     form(
+        "priority",
+        "stream NAME priority -1",
+        DECLARATIONS,
+        "How much a device is to prefer the work of a stream, cudaStreamCreateWithPriority: from 0, the least, to -5.
+A number outside becomes the nearest one. To CUDA it is a hint that promises no order, so that nothing changes here.",
+    ),
+    form(
         "legacy",
         "legacy: record EVENT",
         DECLARATIONS,
@@ -86,7 +98,12 @@ It waits for all blocking streams, and they wait for it.",
         DECLARATIONS,
         "The default stream that each host thread has of its own, cudaStreamPerThread.",
     ),
-    word("event", DECLARATIONS, "Declares events, cudaEventCreate, or an array of them."),
+    word(
+        "event",
+        DECLARATIONS,
+        "Declares events, cudaEventCreate, or an array of them.
+An event is recorded on streams of one device: the one behind `on`, or else that of the first stream that records it.",
+    ),
     word("kernel", DECLARATIONS, "Declares a kernel: what it touches, and how long it takes."),
     form(
         "takes",
@@ -154,6 +171,15 @@ It proves to the allocator what is complete, and a pool gives back what it holds
     ),
     word("query", CALLS, "Asks whether all is done, cudaStreamQuery; fails with `not_ready` if not."),
     word("poll", CALLS, "Asks until all is done; unlike `sync` it proves nothing to the allocator."),
+    form(
+        "elapsed",
+        "let NAME = elapsed EVENT to EVENT",
+        CALLS,
+        "Names the time between two events, cudaEventElapsedTime; fails with `not_ready` before both have happened.
+Without a record, or for an event that is `{ interprocess }`, it fails with `invalid_resource_handle`.
+So does one between events of two devices. It waits for nothing and orders nothing. Where the second event came first,
+the time is negative.",
+    ),
     word("sleep", CALLS, "The host does something else for that time."),
     word("trim", CALLS, "Gives back what a pool holds above a size and does not need, cudaMemPoolTrimTo."),
     word("set", CALLS, "Sets an attribute of a pool, or the current pool of a device (`set gpu0.pool = p`)."),

@@ -119,6 +119,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Reading::Graphs(device, figure) => self.model.graph_pool(device).figure(figure),
             Reading::Access(pool, device) => self.grants.reach(pool, device).flag(),
             Reading::Peer(device, of) => self.grants.peer(device, of).flag(),
+            Reading::CurrentPool(device) => {
+                self.resources.current(device).map_or(u64::MAX, |pool| pool.index() as u64)
+            }
+            Reading::PoolItself(pool) => pool.index() as u64,
             Reading::Device(device, figure) => {
                 if let Some(value) = self.devices[device].figure(figure) {
                     return value;
@@ -131,7 +135,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     }
 
     /// A device as the first process knows it.
-    pub(super) fn physical(&self, device: DeviceId) -> DeviceId {
+    pub(in crate::engine) fn physical(&self, device: DeviceId) -> DeviceId {
         self.devices[device].same_as.unwrap_or(device)
     }
 

@@ -6,7 +6,7 @@
 //! Rules: CUDA runtime API, `cudaDeviceReset`; CUDA driver API, `cuCtxDestroy`; CUDA Programming Guide 4.3.5.4.
 
 use super::{Caller, Machine};
-use crate::base::{DeviceId, EventId, ProcessId};
+use crate::base::DeviceId;
 use crate::engine::{Chooser, Progress};
 use crate::model::Allocator;
 use crate::trace::{Failure, Kind, Reply, Resource, Sink, StreamKind, Target};
@@ -40,17 +40,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             stream.device == device && matches!(stream.kind, StreamKind::Blocking | StreamKind::NonBlocking)
         });
         let events = self.resources.events();
-        let events = events.filter(|(event, process)| self.home_of(*event, *process) == Some(device));
+        let events = events.filter(|(event, process)| self.device_of(*event, *process) == Some(device));
         let graphs = self.graphs.of(|stream| self.streams[stream].device == device);
         let all = streams.map(|(stream, _)| Resource::Stream(stream));
         let all = all.chain(events.map(|(event, _)| Resource::Event(event))).chain(graphs);
         all.filter(|resource| self.resources.exists(*resource).is_ok()).collect()
-    }
-
-    /// The device on which the process has recorded an event last; else its first one.
-    fn home_of(&self, event: EventId, process: ProcessId) -> Option<DeviceId> {
-        let is_own = |device: &DeviceId| self.devices[*device].process == process;
-        let recorded = self.order.recorded_on(event).map(|stream| self.streams[stream].device);
-        recorded.filter(is_own).or_else(|| self.devices.indices().find(is_own))
     }
 }

@@ -96,7 +96,7 @@ impl Pool {
             by_size: BTreeSet::new(),
             pending_bytes: 0,
             requested: 0,
-            recorded: (0..setup.events).map(|_| None).collect(),
+            recorded: setup.events.iter().map(|_| None).collect(),
             waited: setup.streams.iter().map(|_| 0).collect(),
             maps: 0,
             unmaps: 0,

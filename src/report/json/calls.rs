@@ -21,6 +21,7 @@ pub(super) enum CallLine<'a> {
     Sync { target: &'a str },
     Query { target: &'a str },
     Poll { target: &'a str },
+    Elapsed { from: &'a str, to: &'a str },
     Sleep { nanos: u64 },
     Trim { pool: &'a str, keep: u64 },
     Set { pool: &'a str, attribute: &'static str, value: u64 },
@@ -75,8 +76,12 @@ fn use_line<'a>(book: &Book<'a>, used: &Use) -> UseLine<'a> {
 /// What a figure is one of.
 fn read_of(names: &Names, reading: Reading) -> Cow<'_, str> {
     match reading {
-        Reading::Pool(pool, _) | Reading::Access(pool, _) => Cow::Borrowed(&names.pools[pool]),
-        Reading::Device(device, _) | Reading::Peer(device, _) => Cow::Borrowed(&names.devices[device]),
+        Reading::Pool(pool, _) | Reading::Access(pool, _) | Reading::PoolItself(pool) => {
+            Cow::Borrowed(&names.pools[pool])
+        }
+        Reading::Device(device, _) | Reading::Peer(device, _) | Reading::CurrentPool(device) => {
+            Cow::Borrowed(&names.devices[device])
+        }
         Reading::Graphs(device, _) => Cow::Owned(format!("{}.graph_pool", names.owners[device])),
     }
 }
@@ -136,6 +141,9 @@ pub(super) fn call_line<'a>(book: &Book<'a>, call: &Call) -> CallLine<'a> {
         Call::Sync(target) => CallLine::Sync { target: target_name(book, target) },
         Call::Query(target) => CallLine::Query { target: target_name(book, target) },
         Call::Poll(target) => CallLine::Poll { target: target_name(book, target) },
+        Call::Elapsed { from, to } => {
+            CallLine::Elapsed { from: &names.events[*from], to: &names.events[*to] }
+        }
         Call::Sleep(nanos) => CallLine::Sleep { nanos: nanos.0 },
         Call::PlainFree { .. }
         | Call::Set { .. }

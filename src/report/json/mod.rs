@@ -152,6 +152,11 @@ enum Body<'a> {
         device: &'a str,
         access: &'static str,
     },
+    OtherDevice {
+        name: &'a str,
+        home: &'a str,
+        device: &'a str,
+    },
     Seen {
         seen: &'a [u32],
     },
@@ -182,7 +187,7 @@ enum Body<'a> {
     Node(NodeLine<'a>),
     GraphPool(GraphPoolLine<'a>),
     Value {
-        value: u64,
+        value: i128,
     },
     Expect {
         operands: OperandsLine,
@@ -307,15 +312,7 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             Body::Call { text: &program.statements[event.stmt].text, call: call_line(book, call) }
         }
         Kind::Submitted => Body::Submitted,
-        Kind::Waits { on, cause } => {
-            let cause = match cause {
-                Cause::Event => "event",
-                Cause::Legacy => "legacy",
-                Cause::Allocator => "allocator",
-                Cause::Graph => "graph",
-            };
-            Body::Waits { on: operation(book, on), cause }
-        }
+        Kind::Waits { on, cause } => Body::Waits { on: operation(book, on), cause: cause_name(cause) },
         Kind::Start => Body::Start,
         Kind::End => Body::End,
         Kind::Decided(decision) => Body::Decided(DecisionLine {
@@ -339,6 +336,11 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             pool: &names.pools[pool],
             device: &names.devices[device],
             access: reach.name(),
+        },
+        Kind::OtherDevice { event, home, device } => Body::OtherDevice {
+            name: &names.events[event],
+            home: &names.devices[home],
+            device: &names.devices[device],
         },
         Kind::Seen { seen } => Body::Seen { seen },
         Kind::Synchronised { observed } => Body::Synchronised { observed },
@@ -365,6 +367,15 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             let waiters = waiters.iter().map(|waiter| waiter_line(book, waiter)).collect();
             Body::Deadlock { waiters, cycle: *is_cycle }
         }
+    }
+}
+
+fn cause_name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Event => "event",
+        Cause::Legacy => "legacy",
+        Cause::Allocator => "allocator",
+        Cause::Graph => "graph",
     }
 }
 

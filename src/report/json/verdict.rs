@@ -4,7 +4,7 @@ use crate::base::{Nanos, StmtId};
 use crate::oracle::{Finding, Mismatch, Role, Verdict};
 use crate::report::names::Book;
 use crate::report::text::Compared;
-use crate::scenario::{Outcome, Program};
+use crate::scenario::{Names, Outcome, Program};
 use crate::trace::Policy;
 use serde::Serialize;
 
@@ -51,6 +51,7 @@ enum MismatchLine {
     Waits,
     Timing { decides: bool },
     Reach(&'static str),
+    CurrentPool(String),
     Ended(&'static str),
     Readiness(&'static str),
     Findings { count: u64, of_kind: u64 },
@@ -110,7 +111,7 @@ pub(super) fn ending<'a>(
             holds: judged.holds(),
             times: judged.times,
             failed: judged.failed,
-            first: judged.first.as_ref().map(mismatch_line),
+            first: judged.first.as_ref().map(|first| mismatch_line(&program.names, first)),
         }
     });
     let failed = verdict.failed.iter().map(|failed| FailedLine {
@@ -183,7 +184,7 @@ fn finding_line<'a>(book: &Book<'a>, found: &Finding) -> FindingLine<'a> {
     }
 }
 
-fn mismatch_line(mismatch: &Mismatch) -> MismatchLine {
+fn mismatch_line(names: &Names, mismatch: &Mismatch) -> MismatchLine {
     match *mismatch {
         Mismatch::Values { left, right } => MismatchLine::Values { left, right },
         Mismatch::Absent { subject } => MismatchLine::Absent { subject },
@@ -193,6 +194,7 @@ fn mismatch_line(mismatch: &Mismatch) -> MismatchLine {
         Mismatch::NoWait { freed } => MismatchLine::NoWait { freed },
         Mismatch::Waits => MismatchLine::Waits,
         Mismatch::Reach(reach) => MismatchLine::Reach(reach.name()),
+        Mismatch::CurrentPool(pool) => MismatchLine::CurrentPool(names.pools[pool].clone()),
         Mismatch::Timing(decides) => MismatchLine::Timing { decides },
         Mismatch::Ended(ended) => MismatchLine::Ended(ended.name()),
         Mismatch::Findings { count, of_kind } => MismatchLine::Findings { count, of_kind },

@@ -2,10 +2,10 @@
 
 use super::table::{Align, Row, Section, Table, shorten, wrap};
 use super::{Compared, Failing, findings};
-use crate::base::{Bytes, DeviceId, HostId, Nanos, PoolId, ProcessId, StmtId};
+use crate::base::{Bytes, DeviceId, EventId, HostId, Nanos, PoolId, ProcessId, StmtId};
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
-use crate::scenario::{Demand, Outcome, Unit};
+use crate::scenario::{Demand, Names, Outcome, Unit};
 use crate::trace::{
     Account, Deadlock, DeviceState, Ended, Event, Failure, Kind, Policy, Reach, Readiness, Waiter,
 };
@@ -23,6 +23,8 @@ pub(super) struct Failures {
     devices: BTreeMap<StmtId, (DeviceId, DeviceState)>,
     /// The pool that the call may not touch, the device, and what it may do.
     unreachable: BTreeMap<StmtId, (PoolId, DeviceId, Reach)>,
+    /// The event that the call may not use so, the device that it belongs to, and the one that it would have to.
+    foreign: BTreeMap<StmtId, (EventId, DeviceId, DeviceId)>,
     /// The call about memory outside of pools in progress.
     looking: Option<(StmtId, DeviceId, DeviceState)>,
     /// The statement of each operation that has not completed, for a deadlock.
@@ -40,6 +42,9 @@ impl Failures {
             }
             (Kind::OutOfReach { pool, device, reach }, _) if self.unreachable.len() < ACCOUNTS_MAX => {
                 self.unreachable.entry(event.stmt).or_insert((pool, device, reach));
+            }
+            (Kind::OtherDevice { event: of, home, device }, _) if self.foreign.len() < ACCOUNTS_MAX => {
+                self.foreign.entry(event.stmt).or_insert((of, home, device));
             }
             (Kind::Device { device, state }, _) => self.looking = Some((event.stmt, device, *state)),
             (Kind::Failed(Failure::OutOfMemory), _) if self.devices.len() < ACCOUNTS_MAX => {
@@ -73,6 +78,7 @@ impl Failures {
             lines.push(format!("error[{name}]: line {}{times}: {text}", book.line(failed.stmt)));
             lines.extend(self.account(book, failed.stmt, width));
             lines.extend(self.access(book, failed.stmt));
+            lines.extend(self.event_of_another(book, failed.stmt));
             lines.push(format!("  expected?  add `fails {name}` or `or_fails {name}` to the line"));
         }
         lines.extend(rest(unexpected.count(), ACCOUNTS_MAX, "statements that failed"));
@@ -109,6 +115,16 @@ impl Failures {
         vec![
             format!("  access     {device} {may} the memory of {pool}"),
             format!("             it gets more by `grant {own} to {device}`"),
+        ]
+    }
+
+    fn event_of_another(&self, book: &Book<'_>, stmt: StmtId) -> Vec<String> {
+        let Some((event, home, device)) = self.foreign.get(&stmt) else { return Vec::new() };
+        let names = &book.program.names;
+        let (event, home, device) = (&names.events[*event], &names.devices[*home], &names.devices[*device]);
+        vec![
+            format!("  device     {event} belongs to {home}, and would have to belong to {device}"),
+            format!("             it was declared on {home}, or recorded there first"),
         ]
     }
 
@@ -259,7 +275,8 @@ fn demands(book: &Book<'_>, verdict: &Verdict, compared: &Compared) -> Vec<Deman
     let mut rows = Vec::new();
     for (id, judged) in verdict.expectations.iter_enumerated() {
         let expect = &book.program.expects[id];
-        let outcome = outcome(judged, expect.demand, book.skipped(verdict, expect.stmt));
+        let skipped = book.skipped(verdict, expect.stmt);
+        let outcome = outcome(&book.program.names, judged, expect.demand, skipped);
         rows.push(demanded(expect.stmt, outcome, judged.holds()));
     }
     for failed in verdict.failed.iter().filter(|failed| failed.expected) {
@@ -342,7 +359,7 @@ pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) 
     found
 }
 
-fn outcome(judged: &Judged, demand: Demand, skipped: bool) -> String {
+fn outcome(names: &Names, judged: &Judged, demand: Demand, skipped: bool) -> String {
     if judged.times == 0 {
         return if skipped { "fails: skipped".to_owned() } else { "fails: never reached".to_owned() };
     }
@@ -351,10 +368,10 @@ fn outcome(judged: &Judged, demand: Demand, skipped: bool) -> String {
         (1, 1) => String::new(),
         (failed, times) => format!(" {failed} of {times}"),
     };
-    format!("fails{count}: {}", why(first, demand))
+    format!("fails{count}: {}", why(names, first, demand))
 }
 
-pub(super) fn why(mismatch: &Mismatch, demand: Demand) -> String {
+pub(super) fn why(names: &Names, mismatch: &Mismatch, demand: Demand) -> String {
     let served = |policy: Option<Policy>| policy.map_or("no class", Policy::name);
     match *mismatch {
         Mismatch::Values { left, right } => {
@@ -382,6 +399,7 @@ pub(super) fn why(mismatch: &Mismatch, demand: Demand) -> String {
         Mismatch::Reach(Reach::None) => "it does not reach it".to_owned(),
         Mismatch::Reach(Reach::Read) => "it may only read it".to_owned(),
         Mismatch::Reach(Reach::ReadWrite) => "it may read and write it".to_owned(),
+        Mismatch::CurrentPool(pool) => format!("it is {}", names.pools[pool]),
         Mismatch::Ended(Ended::NotMade) => "it was not called by then".to_owned(),
         Mismatch::Ended(Ended::Skipped) => "it was skipped".to_owned(),
         Mismatch::Ended(Ended::Succeeded) => "it succeeded".to_owned(),
@@ -417,6 +435,10 @@ pub(super) fn value(value: i128, unit: Unit) -> String {
         (Unit::Nanos, Ok(nanos)) => Nanos(nanos).to_string(),
         (Unit::Switch, Ok(0)) => "off".to_owned(),
         (Unit::Switch, Ok(1)) => "on".to_owned(),
+        // Only a time between two events can be so.
+        (Unit::Nanos, Err(_)) if let Ok(nanos) = u64::try_from(value.unsigned_abs()) => {
+            format!("-{}", Nanos(nanos))
+        }
         _ => value.to_string(),
     }
 }

@@ -9,10 +9,10 @@ use crate::base::{Bytes, ExpectId, StmtId};
 use crate::oracle::{Mismatch, Verdict, mismatch};
 use crate::report::held::Held;
 use crate::report::names::Book;
-use crate::scenario::{Action, Demand, Instruction, Program, Unit};
+use crate::scenario::{Action, Demand, Instruction, Names, Program, Unit};
 use crate::trace::{
-    Call, Comparison, DeviceFigure, Event, Figure, GraphFigure, Kind, Ledger, Operands, PoolState, Reach,
-    Readiness, Reading as Read,
+    Call, Comparison, DeviceFigure, Event, Figure, GraphFigure, Kind, Ledger, Operands, PoolSetup, PoolState,
+    Reach, Readiness, Reading as Read, Resource,
 };
 use std::collections::BTreeMap;
 
@@ -36,8 +36,8 @@ pub(super) struct Mismatches {
     /// Each of these figures, and the statement that changed it last.
     figures: BTreeMap<Read, (u64, Option<StmtId>)>,
     held: Held,
-    /// What the call in progress gives a device, and its statement; it counts once it did not fail.
-    granting: Option<(Read, Reach, StmtId)>,
+    /// What the call in progress makes of a figure, and its statement; it counts once it did not fail.
+    setting: Option<(Read, u64, StmtId)>,
     /// For each expectation that fails, since when, at the first time.
     failing: BTreeMap<ExpectId, Vec<Since>>,
 }
@@ -47,7 +47,9 @@ impl Mismatches {
     pub(super) fn new(program: &Program) -> Self {
         let mut reads: BTreeMap<StmtId, Vec<Read>> = BTreeMap::new();
         for instruction in &program.code {
-            if let Instruction::Call { stmt, action: Action::Peek { reading, .. } } = instruction {
+            if let Instruction::Call { stmt, action: Action::Peek { reading, .. } } = instruction
+                && !matches!(reading, Read::PoolItself(_))
+            {
                 let read = reads.entry(*stmt).or_default();
                 if !read.contains(reading) {
                     read.push(*reading);
@@ -56,7 +58,7 @@ impl Mismatches {
         }
         let figures =
             reads.values().flatten().map(|read| (*read, (at_start(program, *read), None))).collect();
-        Self { reads, figures, held: Held::new(&program.setup), granting: None, failing: BTreeMap::new() }
+        Self { reads, figures, held: Held::new(&program.setup), setting: None, failing: BTreeMap::new() }
     }
 
     /// Takes an event.
@@ -69,14 +71,13 @@ impl Mismatches {
         }
         match event.kind {
             Kind::Call(call) => {
-                if let Some((read, reach, stmt)) = self.granting.take() {
-                    self.becomes(read, stmt, reach.flag());
+                if let Some((read, value, stmt)) = self.setting.take() {
+                    self.becomes(read, stmt, value);
                 }
-                if let Call::Grant { pool, device, reach } = call {
-                    self.granting = Some((Read::Access(*pool, *device), *reach, event.stmt));
-                }
+                let set = self.set_by(book.program, call);
+                self.setting = set.map(|(read, value)| (read, value, event.stmt));
             }
-            Kind::Failed(_) => self.granting = None,
+            Kind::Failed(_) => self.setting = None,
             Kind::State { pool, state } => {
                 for figure in Figure::ALL {
                     self.becomes(Read::Pool(pool, figure), event.stmt, state.figure(figure));
@@ -94,6 +95,21 @@ impl Mismatches {
                 self.failing.insert(expect, self.since(book, event.stmt, operands));
             }
             _ => {}
+        }
+    }
+
+    /// The figure that a call sets, if it does not fail.
+    fn set_by(&self, program: &Program, call: &Call) -> Option<(Read, u64)> {
+        match call {
+            Call::Grant { pool, device, reach } => Some((Read::Access(*pool, *device), reach.flag())),
+            Call::SetPool { device, pool } => Some((Read::CurrentPool(*device), pool.index() as u64)),
+            Call::Destroy(Resource::Pool(pool)) => {
+                let device = program.setup.pools[*pool].location.device()?;
+                let (current, _) = self.figures.get(&Read::CurrentPool(device))?;
+                let default = at_start(program, Read::CurrentPool(device));
+                (*current == pool.index() as u64).then_some((Read::CurrentPool(device), default))
+            }
+            _ => None,
         }
     }
 
@@ -147,7 +163,7 @@ impl Mismatches {
             if judged.times > 1 {
                 lines.push(format!("  fails     {} of {} times, at first:", judged.failed, judged.times));
             }
-            let (expected, actual) = sides(expect.demand, &first, &text);
+            let (expected, actual) = sides(&book.program.names, expect.demand, &first, &text);
             lines.push(shorten(&format!("  expected  {expected}"), width));
             lines.push(shorten(&format!("  actual    {actual}"), width));
             let sinces = self.failing.get(&id).map_or(&[][..], Vec::as_slice);
@@ -171,6 +187,12 @@ fn at_start(program: &Program, read: Read) -> u64 {
         }
         // Only what is given changes.
         Read::Access(..) | Read::Peer(..) => return Reach::None.flag(),
+        Read::CurrentPool(device) => {
+            let is_default = |pool: &PoolSetup| pool.location.device() == Some(device) && !pool.imported;
+            let default = program.setup.pools.iter().position(is_default);
+            return default.map_or(u64::MAX, |pool| pool as u64);
+        }
+        Read::PoolItself(pool) => return pool.index() as u64,
     };
     let (attributes, zero) = (program.setup.pools[pool].attributes, Bytes::ZERO);
     let ledger = Ledger::default();
@@ -180,7 +202,7 @@ fn at_start(program: &Program, read: Read) -> u64 {
 }
 
 /// What is demanded, and what is.
-fn sides(demand: Demand, first: &Mismatch, text: &str) -> (String, String) {
+fn sides(names: &Names, demand: Demand, first: &Mismatch, text: &str) -> (String, String) {
     match (demand, *first) {
         (
             Demand::Compare { comparison, .. } | Demand::Moments { comparison, .. },
@@ -200,10 +222,14 @@ fn sides(demand: Demand, first: &Mismatch, text: &str) -> (String, String) {
             };
             (format!("{sign}{}", value(right, unit)), value(left, unit))
         }
-        (Demand::Finding { .. } | Demand::NoFindings, _) => (text.to_owned(), why(first, demand)),
+        (Demand::CurrentPool { not }, Mismatch::CurrentPool(current)) => {
+            let (_, pool) = text.split_once("= ").unwrap_or(("", text));
+            (format!("{}{pool}", if not { "not " } else { "" }), names.pools[current].clone())
+        }
+        (Demand::Finding { .. } | Demand::NoFindings, _) => (text.to_owned(), why(names, first, demand)),
         _ => {
             let relation = text.split_once(' ').map_or(text, |(_, relation)| relation);
-            (relation.to_owned(), why(first, demand))
+            (relation.to_owned(), why(names, first, demand))
         }
     }
 }
@@ -213,8 +239,10 @@ fn since_line(book: &Book<'_>, since: Since, several: bool, width: usize) -> Str
         Some(read) if several => {
             let names = &book.program.names;
             let of = match read {
-                Read::Pool(pool, _) | Read::Access(pool, _) => &names.pools[pool],
-                Read::Device(device, _) | Read::Peer(device, _) => &names.devices[device],
+                Read::Pool(pool, _) | Read::Access(pool, _) | Read::PoolItself(pool) => &names.pools[pool],
+                Read::Device(device, _) | Read::Peer(device, _) | Read::CurrentPool(device) => {
+                    &names.devices[device]
+                }
                 Read::Graphs(device, _) => &format!("{}.graph_pool", names.owners[device]),
             };
             format!("  ({of}.{})", read.name())

@@ -14,7 +14,7 @@ pub struct Create {
 /// What is created, and under which name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Created {
-    /// `stream s on gpu1 non_blocking`
+    /// `stream s on gpu1 non_blocking priority -1`
     Stream {
         /// Its name.
         name: Name,
@@ -22,11 +22,15 @@ pub enum Created {
         device: Option<Name>,
         /// How it stands to the legacy default stream.
         kind: Option<StreamKind>,
+        /// The number after `priority`.
+        priority: Option<Name>,
     },
-    /// `event e { interprocess }`
+    /// `event e on gpu1 { interprocess }`
     Event {
         /// Its name.
         name: Name,
+        /// The device after `on`.
+        device: Option<Name>,
         /// Whether other processes can open it.
         interprocess: bool,
     },

@@ -16,6 +16,8 @@ pub struct Process {
 pub struct Events {
     /// Their names.
     pub names: Vec<Declared>,
+    /// The device after `on`.
+    pub device: Option<Name>,
     /// Whether `{ interprocess }` stands behind them.
     pub interprocess: bool,
 }

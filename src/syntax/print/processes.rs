@@ -1,11 +1,11 @@
 //! Lines about processes and what they share, as text.
 
-use super::{Commas, Events, Import, ImportPlace};
+use super::{After, Commas, Events, Import, ImportPlace};
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Events {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "event {}", Commas(&self.names))?;
+        write!(f, "event {}{}", Commas(&self.names), After(" on ", &self.device))?;
         if self.interprocess { f.write_str(" { interprocess }") } else { Ok(()) }
     }
 }

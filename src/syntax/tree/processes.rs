@@ -6,9 +6,10 @@ use crate::syntax::grammar::Rule;
 
 impl Tree<'_> {
     pub(super) fn events<'t>(&mut self, parts: impl Iterator<Item = Node<'t>>) -> Events {
-        let mut events = Events { names: Vec::new(), interprocess: false };
+        let mut events = Events { names: Vec::new(), device: None, interprocess: false };
         for part in parts {
             match part.as_rule() {
+                Rule::on_device => events.device = Some(self.only_name(part)),
                 Rule::flags => events.interprocess = true,
                 _ => events.names.push(self.declared(part)),
             }

@@ -14,8 +14,8 @@ use millpond::engine::{Chooser, Machine, Timeline};
 use millpond::model::Allocator;
 use millpond::model::cuda::Cuda;
 use millpond::trace::{
-    AllocId, Attribute, Call, Decision, DeviceSetup, Failure, Law, Nothing, Policy, PoolSetup, Reply, Setup,
-    StreamKind, StreamSetup, Takes, Target, Ticket,
+    AllocId, Attribute, Call, Decision, DeviceSetup, EventSetup, Failure, Law, Nothing, Policy, PoolSetup,
+    Reply, Setup, StreamKind, StreamSetup, Takes, Target, Ticket,
 };
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -445,8 +445,8 @@ fn setup(
     Setup {
         devices: index_vec![device],
         pools: pools.into_iter().collect(),
-        streams: kinds.iter().map(|kind| StreamSetup { device: DEVICE, kind: *kind }).collect(),
-        events: EVENTS,
+        streams: kinds.iter().map(|kind| StreamSetup::new(DEVICE, *kind)).collect(),
+        events: index_vec![EventSetup::default(); EVENTS],
         rules: rules(remap, waits_for_itself),
         ..Setup::default()
     }
