@@ -7,7 +7,7 @@
 
 use super::devices::Devices;
 use super::graphs::GraphPools;
-use crate::base::{Bytes, DeviceId, HostId, IndexVec, PoolId, SignalId};
+use crate::base::{Bytes, DeviceId, HostId, IndexVec, PoolId, SignalId, StmtId};
 use crate::trace::{
     AllocId, Attribute, Call, Decision, Detail, Event, Exported, GraphCall, GraphFigure, Imported, Kind,
     Model, PoolState, Range, Setup, Sink, Ticket,
@@ -81,8 +81,8 @@ pub struct Accounting {
     asked: Option<Asked>,
     /// What other programs are about to hold of a device.
     reserving: Option<(DeviceId, u64)>,
-    /// The free call in progress; it counts once it did not fail.
-    freeing: Option<AllocId>,
+    /// The free that each thread has called; it counts once it did not fail, and a plain one may wait while others call.
+    freeing: BTreeMap<HostId, (StmtId, AllocId)>,
     /// The high-water mark that the call in progress resets; it counts once the call did not fail.
     resetting: Option<(PoolId, Attribute)>,
     /// The same of a graph pool.
@@ -144,7 +144,7 @@ impl Accounting {
             importing: BTreeMap::new(),
             exported: BTreeMap::new(),
             first_free_ends_imports: setup.rules.first_free_ends_imports,
-            freeing: None,
+            freeing: BTreeMap::new(),
             resetting: None,
             reserving: None,
             resetting_graphs: None,
@@ -163,8 +163,9 @@ impl Accounting {
         }
     }
 
-    fn call(&mut self, host: HostId, call: &Call) {
-        self.settle(None);
+    fn call(&mut self, host: HostId, stmt: StmtId, call: &Call) {
+        self.settle();
+        self.settle_free(host, None);
         self.asked = None;
         match call {
             Call::Export { what: Exported::Memory(alloc), under } => {
@@ -184,14 +185,34 @@ impl Accounting {
                 self.asked = Some(Asked::Device { device, managed: *managed });
             }
             Call::Free { alloc, .. } | Call::PlainFree { alloc } if *alloc != AllocId::NULL => {
-                self.freeing = Some(*alloc)
+                self.freeing.insert(host, (stmt, *alloc));
             }
             _ => {}
         }
     }
 
-    /// Books what the call in progress does, now that it is known not to have failed; `at`: as this operation.
-    fn settle(&mut self, at: Option<Ticket>) {
+    /// Books what the call of an event does, now that it is known not to have failed.
+    fn settle_call(&mut self, event: &Event<'_>, at: Option<Ticket>) {
+        self.settle();
+        // An operation of the thread may also complete while its free waits.
+        if self.freeing.get(&event.host).is_some_and(|(stmt, _)| *stmt == event.stmt) {
+            self.settle_free(event.host, at);
+        }
+    }
+
+    /// Books the free that a thread has called; `at`: as this operation.
+    fn settle_free(&mut self, host: HostId, at: Option<Ticket>) {
+        if let Some((_, alloc)) = self.freeing.remove(&host) {
+            self.freed(alloc, at);
+        }
+    }
+
+    fn frees_of(&self, host: HostId, pool: PoolId) -> bool {
+        let freed = self.freeing.get(&host).and_then(|(_, alloc)| self.owners.get(alloc));
+        freed.is_some_and(|held| held.owner == Owner::Pool(pool))
+    }
+
+    fn settle(&mut self) {
         if let Some((pool, attribute)) = self.resetting.take() {
             let book = &mut self.books[pool];
             match attribute {
@@ -203,8 +224,6 @@ impl Accounting {
         if let Some((device, figure)) = self.resetting_graphs.take() {
             self.graphs.reset(device, figure);
         }
-        let Some(alloc) = self.freeing.take() else { return };
-        self.freed(alloc, at);
     }
 
     fn freed(&mut self, alloc: AllocId, at: Option<Ticket>) {
@@ -318,7 +337,6 @@ impl Accounting {
     }
 
     fn state(&mut self, pool: PoolId, state: &PoolState) {
-        self.settle(None);
         self.devices.reserved(pool, state.reserved);
         let book = &mut self.books[pool];
         book.reserved = state.reserved.0;
@@ -347,27 +365,34 @@ impl Sink for Accounting {
 
     fn event(&mut self, event: &Event<'_>) {
         match event.kind {
-            Kind::Call(call) => self.call(event.host, call),
-            Kind::Submitted => self.settle(event.ticket),
+            Kind::Call(call) => self.call(event.host, event.stmt, call),
+            Kind::Submitted => self.settle_call(event, event.ticket),
             Kind::Failed(_) => {
-                (self.freeing, self.resetting, self.resetting_graphs) = (None, None, None);
-                self.reserving = None;
+                (self.resetting, self.resetting_graphs, self.reserving) = (None, None, None);
+                self.freeing.remove(&event.host);
                 self.importing.remove(&event.host);
             }
             Kind::Node { call, alloc } => self.node(call, alloc),
             Kind::Freed(alloc) => {
-                self.settle(None);
+                self.settle_call(event, None);
                 self.freed(alloc, None);
             }
             Kind::GraphPool { device, state } => {
-                self.settle(None);
+                self.settle_call(event, None);
                 self.devices.graphs_reserve(device, state.reserved);
                 if let Err(violation) = self.graphs.state(device, state) {
                     self.report(violation);
                 }
             }
             Kind::Decided(decision) => self.decided(event.host, decision),
-            Kind::State { pool, state } => self.state(pool, state),
+            Kind::State { pool, state } => {
+                // Those of a synchronise come before the plain free that it is for, which may still fail.
+                if self.frees_of(event.host, pool) {
+                    self.settle_call(event, None);
+                }
+                self.settle();
+                self.state(pool, state);
+            }
             Kind::End => {
                 if let Some(ticket) = event.ticket {
                     self.devices.ended(ticket);
@@ -382,7 +407,7 @@ impl Sink for Accounting {
                 }
             }
             Kind::Device { device, state } => {
-                self.settle(None);
+                self.settle_call(event, None);
                 if let Some((device, bytes)) = self.reserving.take() {
                     self.devices.hold_by_others(device, bytes);
                 }

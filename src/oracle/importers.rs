@@ -28,7 +28,7 @@ pub(super) struct Importers {
     /// The record that each event captured last.
     records: BTreeMap<EventId, Ticket>,
     imports: BTreeMap<AllocId, Import>,
-    /// What the allocations that live are called.
+    /// What the allocations of pools that live are called: no other memory is shared.
     names: BTreeMap<AllocId, BufferId>,
 }
 
@@ -157,8 +157,9 @@ impl Importers {
                 }
             }
             (Kind::Named(name), _) => {
-                if let Some(alloc) = self.hosts[event.host].alloc {
-                    self.names.insert(alloc, name);
+                let Thread { call, alloc, .. } = &self.hosts[event.host];
+                if let (Some((Call::Alloc { .. } | Call::Import { .. }, _)), Some(alloc)) = (call, alloc) {
+                    self.names.insert(*alloc, name);
                 }
             }
             _ => {}

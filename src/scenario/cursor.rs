@@ -15,6 +15,7 @@ use super::{Action, Chosen, Formula, Instruction, Operator, Place, Program, Regi
 use crate::base::{BufferId, Bytes, HostId, Idx, IndexVec, Nanos, StmtId, reuse_on_clone};
 use crate::trace::{Access, Call, Failure, Placement, Reply, Target, Use};
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 
 /// What comes next.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +45,7 @@ struct Thread {
     next: usize,
     registers: Vec<i128>,
     /// Those whose latest read failed.
-    lacking: Vec<Register>,
+    lacking: BTreeSet<Register>,
     /// Where the answer to the call that was yielded last goes.
     expects: Expects,
     /// How the call that was yielded last failed.
@@ -98,7 +99,7 @@ impl Cursor {
         let thread = |_| Thread {
             next: 0,
             registers: vec![0; program.registers],
-            lacking: Vec::new(),
+            lacking: BTreeSet::new(),
             expects: Expects::Nothing,
             failed: None,
             latest: StmtId::new(0),
@@ -380,10 +381,11 @@ impl Thread {
 
     /// What was read, or that there is nothing.
     fn read(&mut self, register: Register, reply: &Result<Reply, Failure>) {
-        self.lacking.retain(|lacking| *lacking != register);
-        match reply {
-            Ok(Reply::Value(value)) => self.registers[register.0 as usize] = *value,
-            _ => self.lacking.push(register),
+        if let Ok(Reply::Value(value)) = reply {
+            self.registers[register.0 as usize] = *value;
+            self.lacking.remove(&register);
+        } else {
+            self.lacking.insert(register);
         }
     }
 

@@ -150,6 +150,8 @@ impl<'t> Refused<'t> {
             })
             .or_else(|| self.quotes())
             .or_else(|| self.not_in_front())
+            .or_else(|| self.no_finding())
+            .or_else(|| self.without_let())
     }
 
     /// `sync(s)`
@@ -206,6 +208,24 @@ impl<'t> Refused<'t> {
         let not = self.line[..self.at].trim_end().strip_suffix("not")?.len();
         let place = not..self.at + self.found.text.len();
         self.mended("`not` stands behind the buffer", place, &format!("{} not", self.found.text), "move it")
+    }
+
+    /// `expect not finding freed_before_importer`
+    fn no_finding(&self) -> Option<Diagnostic> {
+        let mut words = self.words().skip_while(|word| word.is_empty());
+        let is_meant = words.next() == Some("expect")
+            && matches!(words.next(), Some("no" | "not"))
+            && matches!(words.next(), Some("finding" | "findings"));
+        let message = format!("`{}` is not expected here", self.found.text);
+        let diagnostic = || Diagnostic::error(codes::UNEXPECTED, message, self.found.span, "");
+        is_meant.then(|| diagnostic().help("that there is none of any kind, is written `expect no findings`"))
+    }
+
+    /// `t = p.used`
+    fn without_let(&self) -> Option<Diagnostic> {
+        let begin = self.line.len() - self.line.trim_start().len();
+        let message = format!("`{}` is given no value yet", self.first.text);
+        self.mended(&message, begin..begin, "let ", "a value gets its name by `let`")
     }
 
     /// A call of the host without the name that it gives, or behind a stream.

@@ -75,11 +75,12 @@ const NAMED: &[(&str, &str)] = &[
 /// Statements that have several forms: the first word, a word of the form, and a line of it.
 const FORMS: &[(&str, &str, &str)] = &[
     ("trim", "graph_pool", "trim gpu0.graph_pool"),
+    ("reset", "device", "reset DEVICE"),
     ("stream", "priority", "stream NAME priority -1"),
     ("event", "on", "event NAME on DEVICE"),
     ("event", "interprocess", "event NAME { interprocess }"),
     ("let", "elapsed", "let NAME = elapsed EVENT to EVENT"),
-    ("expect", "finding", "expect finding freed_before_importer on NAME"),
+    ("expect", "finding", "expect finding freed_before_importer on NAME at LABEL"),
     ("expect", "findings", "expect no findings"),
     ("expect", "ready", "expect NAME ready on STREAM"),
     ("expect", "depends", "expect NAME depends on timing"),

@@ -42,6 +42,15 @@ enum Since {
     At(Nanos),
 }
 
+/// A free by the host.
+#[derive(Clone, Copy, Debug)]
+struct PlainFree {
+    stmt: StmtId,
+    alloc: AllocId,
+    start: u64,
+    at: Nanos,
+}
+
 /// Collects what the drawing needs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timeline {
@@ -59,8 +68,8 @@ pub(super) struct Timeline {
     acting: Option<StmtId>,
     allocating: Option<(AllocId, u64)>,
     freeing: Option<(AllocId, u64)>,
-    /// A free by the host at this time, until it is known not to have failed.
-    freeing_at: Option<(AllocId, u64, Nanos)>,
+    /// The free by each host in its latest call, until that is known not to have failed.
+    freeing_at: BTreeMap<HostId, PlainFree>,
     /// When the operation that a stream runs now was started.
     running: BTreeMap<StreamId, Nanos>,
     ended: usize,
@@ -103,10 +112,18 @@ impl Timeline {
             // A call that waited for its copy has returned.
             Kind::Seen { .. } => self.host_goes_on(event.host, event.at),
             Kind::Freed(alloc) => {
-                self.settle(book);
-                self.freeing_at = book.known(alloc).map(|known| (alloc, known.range.start, event.at));
+                let known = book.known(alloc).map(|known| known.range.start);
+                known.into_iter().for_each(|start| self.let_go(alloc, start, Since::At(event.at)));
             }
-            Kind::Failed(_) => (self.allocating, self.freeing, self.freeing_at) = (None, None, None),
+            // A free that waits lasts until then.
+            Kind::Device { .. } => {
+                let free = self.freeing_at.get_mut(&event.host).filter(|free| free.stmt == event.stmt);
+                free.into_iter().for_each(|free| free.at = event.at);
+            }
+            Kind::Failed(_) => {
+                (self.allocating, self.freeing) = (None, None);
+                self.freeing_at.remove(&event.host);
+            }
             Kind::Start => {
                 if let Some(operation) = event.ticket.and_then(|ticket| self.operations.get_mut(&ticket)) {
                     operation.start = Some(event.at);
@@ -125,6 +142,7 @@ impl Timeline {
 
     fn call(&mut self, book: &Book<'_>, event: &Event<'_>, call: &Call) {
         self.settle(book);
+        self.host_has_freed(event.host);
         self.host_goes_on(event.host, event.at);
         self.calls.insert(event.host, (event.stmt, event.at));
         if call.can_wait() {
@@ -140,7 +158,9 @@ impl Timeline {
                 self.freeing = book.known(*alloc).map(|known| (*alloc, known.range.start));
             }
             Call::PlainFree { alloc } => {
-                self.freeing_at = book.known(*alloc).map(|known| (*alloc, known.range.start, event.at));
+                let free = |start| PlainFree { stmt: event.stmt, alloc: *alloc, start, at: event.at };
+                let free = book.known(*alloc).map(|known| free(known.range.start));
+                self.freeing_at.extend(free.map(|free| (event.host, free)));
             }
             _ => {}
         }
@@ -199,11 +219,15 @@ impl Timeline {
         block.into_iter().for_each(|(_, held)| held.until = Some(until));
     }
 
-    /// Fills in what is known only after a call: the name of the block that was placed last, and that a free did not fail.
-    fn settle(&mut self, book: &Book<'_>) {
-        if let Some((alloc, start, at)) = self.freeing_at.take() {
+    /// The latest call of a host has not failed.
+    fn host_has_freed(&mut self, host: HostId) {
+        if let Some(PlainFree { alloc, start, at, .. }) = self.freeing_at.remove(&host) {
             self.let_go(alloc, start, Since::At(at));
         }
+    }
+
+    /// Fills in what is known only after a call: the name of the block that was placed last.
+    fn settle(&mut self, book: &Book<'_>) {
         if let Some((alloc, start)) = self.allocating
             && let Some(blocks) = self.addresses.get_mut(&start)
         {
@@ -226,6 +250,8 @@ impl Timeline {
     /// The drawing; nothing for a run that takes no time.
     pub(super) fn section(mut self, book: &Book<'_>, end: Nanos, width: usize) -> Option<Section> {
         self.settle(book);
+        let frees: Vec<HostId> = self.freeing_at.keys().copied().collect();
+        frees.into_iter().for_each(|host| self.host_has_freed(host));
         // A thread whose last call does not wait has ended with it.
         let waiting = std::mem::take(&mut self.waiting);
         waiting.into_iter().for_each(|host| self.host_goes_on(host, end));
