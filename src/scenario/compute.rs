@@ -235,10 +235,16 @@ impl Checker<'_> {
                 Meaning::Pool(pool) => Some(pool),
                 _ => None,
             },
-            [device, pool] => {
+            [device, pool] if self.kind_of(&device.name) != Some(Kind::Pool) => {
                 let Meaning::Device(device) = self.resolve(&device.name, &[Kind::Device])? else {
                     return None;
                 };
+                if pool.name.text == "pool" {
+                    let message = "the current pool can only be set and compared";
+                    let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, message, pool.name.span, "");
+                    self.tell(diagnostic.help("name the pool; `alloc` without `from` asks the current one"));
+                    return None;
+                }
                 let known = [("default_pool", ())];
                 self.word(&pool.name, codes::UNKNOWN_NAME, "pool of a device called", known)?;
                 Some(self.default_pools[device])

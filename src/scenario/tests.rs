@@ -257,6 +257,7 @@ fn invalid_lives() {
         ),
         ("set gpu0.pool = a", "7 wrong_kind: `a` is a stream, but a pool is needed here"),
         ("destroy c", "7 unknown_name: nothing is called `c`"),
+        ("destroy gpu0.pool", "7 unknown_name: the current pool can only be set and compared"),
     ] {
         assert_eq!(check(&after_declarations(lines)), [expected], "{lines}");
     }

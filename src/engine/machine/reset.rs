@@ -39,11 +39,12 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let streams = self.streams.iter_enumerated().filter(|(_, stream)| {
             stream.device == device && matches!(stream.kind, StreamKind::Blocking | StreamKind::NonBlocking)
         });
-        let events = self.resources.events();
+        let exists = |resource: Resource| self.resources.exists(resource).is_ok();
+        let events = self.resources.events().filter(|(event, _)| exists(Resource::Event(*event)));
         let events = events.filter(|(event, process)| self.device_of(*event, *process) == Some(device));
         let graphs = self.graphs.of(|stream| self.streams[stream].device == device);
         let all = streams.map(|(stream, _)| Resource::Stream(stream));
         let all = all.chain(events.map(|(event, _)| Resource::Event(event))).chain(graphs);
-        all.filter(|resource| self.resources.exists(*resource).is_ok()).collect()
+        all.filter(|resource| exists(*resource)).collect()
     }
 }
