@@ -59,10 +59,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     /// A plain free that is a synchronise of its device first (CUDA driver API, `cuMemFree`: it may be).
     pub(super) fn free_after_all(&mut self, caller: Caller, alloc: AllocId) -> Poll<Result<Reply, Failure>> {
-        if let Some(target) = self.synchronises(caller.host, alloc)
-            && self.synchronise(caller, target).is_pending()
-        {
-            return Poll::Pending;
+        if let Some(target) = self.synchronises(caller.host, alloc) {
+            if self.synchronise(caller, target).is_pending() {
+                return Poll::Pending;
+            }
+            self.complete_frees(caller);
         }
         let result = self.plain_free(caller, alloc);
         if let Err(failure) = result {
