@@ -163,3 +163,18 @@ fn a_cycle_is_found_and_told_in_order() {
     assert_eq!(cycle(&edges), [host, operation(3), operation(1), signal]);
     assert_eq!(cycle(&edges[..3]), []);
 }
+
+#[test]
+fn a_synchronise_waits_for_the_streams_that_it_stands_for() {
+    let mut line = Line::new(&[Legacy, Blocking, NonBlocking, PerThread]);
+    line.submit(2, Effect::Record(event(0)));
+    let awaited = |target| {
+        let streams = line.order.awaited(target);
+        streams.map(StreamId::index).collect::<Vec<_>>()
+    };
+    assert_eq!(awaited(Target::Stream(StreamId::new(2))), [2]);
+    assert_eq!(awaited(Target::Stream(StreamId::new(0))), [0, 1, 3], "R8: blocking streams come before it");
+    assert_eq!(awaited(Target::Event(event(0))), [2]);
+    assert_eq!(awaited(Target::Event(event(1))), [0; 0], "R4: no record, no work");
+    assert_eq!(awaited(Target::Device(DeviceId::new(0))), [0, 1, 2, 3]);
+}

@@ -8,9 +8,10 @@ use millpond::base::{Bytes, DeviceId, Draws, StreamId, index_vec};
 use millpond::model::cuda::Cuda;
 use millpond::model::graphs::{GraphKey, Launch, Node};
 use millpond::model::{Allocator, GraphMemory, Known};
+use millpond::profile::Profile;
 use millpond::trace::{
-    AllocId, DeviceSetup, Failure, GraphFigure, PoolSetup, Remap, Rules, Setup, StreamKind, StreamSetup,
-    Ticket,
+    AllocId, Detail, DeviceSetup, Event, Failure, GraphFigure, Kind, PoolSetup, Remap, Rules, Setup, Sink,
+    StreamKind, StreamSetup, Ticket,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -555,4 +556,31 @@ fn graphs_agree_with_a_naive_model() {
     ] {
         assert!(seen.get(what).is_some_and(|times| *times > 100), "{what}: {seen:?}");
     }
+}
+
+/// The device of each graph pool that is told of.
+#[derive(Default)]
+struct Told(Vec<usize>);
+
+impl Sink for Told {
+    fn wants(&self, _: Detail) -> bool {
+        true
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        if let Kind::GraphPool { device, .. } = event.kind {
+            self.0.push(device.index());
+        }
+    }
+}
+
+/// A report has a row for each call about graphs, of each pool that holds something; and none of a pool that never did.
+#[test]
+fn graph_pools_that_hold_something_are_told_of() {
+    let graph = "graph g {\n  s: x = alloc 1MiB\n  s: free x\n}\ne = instantiate g\n";
+    let text = format!("device gpu0\ndevice gpu1\nstream s on gpu1\n{graph}upload e on s\ns: launch e\n");
+    let program = millpond::load(&text, &Profile::default()).0.expect("valid");
+    let mut told = Told::default();
+    assert!(millpond::engine::run(&program, 0, &mut told).stop.is_none());
+    assert_eq!(told.0, [1, 1]);
 }

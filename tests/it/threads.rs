@@ -10,7 +10,7 @@ use millpond::model::cuda::Cuda;
 use millpond::profile::Profile;
 use millpond::scenario::Program;
 use millpond::trace::{Detail, Event, Kind, Nothing, Sink, Ticket, Waiter};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 const STREAMS: u64 = 3;
@@ -480,4 +480,35 @@ fn a_run_that_keeps_too_much_stops() {
         assert!(reason.contains(said) && reason.contains("`sync`"), "{reason}");
         assert_eq!(program.statements[stmt].line, line);
     }
+}
+
+/// The threads that submit, in turn.
+#[derive(Default)]
+struct Turns(Vec<usize>);
+
+impl Sink for Turns {
+    fn wants(&self, detail: Detail) -> bool {
+        detail == Detail::Events
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        if matches!(event.kind, Kind::Submitted) {
+            self.0.push(event.host.index());
+        }
+    }
+}
+
+#[test]
+fn a_seed_picks_among_the_threads_that_could_call() {
+    let threads = ["a", "b", "c"].map(|name| format!("thread {name} {{\n  s: k()\n}}\n")).concat();
+    let text = format!("stream s\nkernel k() takes 1us\n{threads}");
+    let program = millpond::load(&text, &Profile::default()).0.expect("valid");
+    let turns = |seed| {
+        let mut turns = Turns::default();
+        assert!(engine::run(&program, seed, &mut turns).stop.is_none());
+        turns.0
+    };
+    let orders: BTreeSet<Vec<usize>> = (0..100).map(turns).collect();
+    assert_eq!(orders.len(), 6, "each order of three threads");
+    assert_eq!(turns(7), turns(7));
 }
