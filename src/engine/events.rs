@@ -7,11 +7,12 @@ use super::machine::Caller;
 use super::{Chooser, Machine, Progress};
 use crate::base::{DeviceId, EventId, IndexVec, Nanos, ProcessId, StreamId};
 use crate::model::Allocator;
-use crate::trace::{Call, Failure, GraphCall, Kind, Reply, Setup, Sink, Ticket};
+use crate::trace::{Call, EventSetup, Failure, GraphCall, Kind, Reply, Setup, Sink, Ticket};
 
 /// An event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Happening {
+    process: ProcessId,
     /// The device that it belongs to, as the first process knows it; `None`: it has not been recorded yet.
     home: Option<DeviceId>,
     /// When its latest record completed, if it has.
@@ -21,7 +22,12 @@ pub(super) struct Happening {
 /// All events before the first call.
 pub(super) fn events(setup: &Setup) -> IndexVec<EventId, Happening> {
     let home = |device: Option<DeviceId>| device.map(|device| setup.physical(device));
-    setup.events.iter().map(|event| Happening { home: home(event.device), happened: Nanos::ZERO }).collect()
+    let happening = |event: &EventSetup| Happening {
+        process: event.process,
+        home: home(event.device),
+        happened: Nanos::ZERO,
+    };
+    setup.events.iter().map(happening).collect()
 }
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
@@ -59,13 +65,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     /// What the process of an event calls its device. One that was never recorded is, as where CUDA is told of no device, of the
     /// first one.
-    pub(super) fn device_of(&self, event: EventId, process: ProcessId) -> Option<DeviceId> {
+    pub(super) fn device_of(&self, event: EventId) -> Option<DeviceId> {
         let home = self.events[self.shares.event(event)].home;
-        let own = |device: &DeviceId| self.devices[*device].process == process;
-        self.devices
-            .indices()
-            .filter(own)
-            .find(|device| home.is_none_or(|home| self.physical(*device) == home))
+        let is_own = |device: DeviceId| self.devices[device].process == self.events[event].process;
+        let is_home = |device: DeviceId| home.is_none_or(|home| self.physical(device) == home);
+        self.devices.indices().find(|device| is_own(*device) && is_home(*device))
     }
 
     /// The record of an event has completed.

@@ -8,7 +8,7 @@
 
 use super::machine::Caller;
 use super::{Chooser, Machine, Progress};
-use crate::base::{Bytes, DeviceId, EventId, IndexVec, PoolId, ProcessId, StreamId, reuse_on_clone};
+use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, reuse_on_clone};
 use crate::model::Allocator;
 use crate::order::Operation;
 use crate::trace::{
@@ -40,8 +40,6 @@ struct Pools {
 pub(super) struct Resources {
     streams: Vec<Existence>,
     events: Vec<Existence>,
-    /// The process of each event; those beyond are of the first one.
-    event_processes: IndexVec<EventId, ProcessId>,
     pools: Vec<Existence>,
     graphs: Vec<Existence>,
     execs: Vec<Existence>,
@@ -59,7 +57,6 @@ pub(super) struct Resources {
 reuse_on_clone!(Resources {
     streams,
     events,
-    event_processes,
     pools,
     graphs,
     execs,
@@ -83,7 +80,6 @@ impl Resources {
         let mut resources = Self {
             streams: vec![Existence::Yes; setup.streams.len()],
             events: vec![Existence::Yes; setup.events.len()],
-            event_processes: setup.events.iter().map(|event| event.process).collect(),
             pools: vec![Existence::Yes; setup.pools.len()],
             graphs: vec![Existence::Not; setup.graphs.len()],
             execs: vec![Existence::Not; setup.execs],
@@ -203,13 +199,6 @@ impl Resources {
             }
             GraphCall::Begin(_) | GraphCall::Trim(_) | GraphCall::Set { .. } => Ok(()),
         }
-    }
-
-    /// All events, with the process of each.
-    pub(super) fn events(&self) -> impl Iterator<Item = (EventId, ProcessId)> {
-        let process = |event| self.event_processes.get(event).copied();
-        let events = (0..self.events.len()).map(EventId::from_usize);
-        events.map(move |event| (event, process(event).unwrap_or_else(|| ProcessId::from_raw(0))))
     }
 
     /// A graph or an executable graph comes to exist.

@@ -3,10 +3,11 @@
 //! Each line says how its call must end, as told by a list of variables and a set of handles; the run must hold.
 
 use crate::budget;
-use millpond::base::Draws;
+use millpond::base::{Bytes, Draws};
 use millpond::engine::run;
 use millpond::oracle::Expectations;
 use millpond::profile::Profile;
+use millpond::trace::{Detail, Event, Kind, Sink};
 use std::collections::BTreeSet;
 
 /// A kind of things: the word for it, a call that uses one, and how a call without it fails.
@@ -137,4 +138,30 @@ fn names_are_variables_that_hold_handles() {
         reuses += account.reuses;
     }
     assert!(failures > 300 && reuses > 100, "{failures} calls failed, {reuses} handles were given again");
+}
+
+/// How much each event says that a pool gave back.
+#[derive(Default)]
+struct Released(Vec<Bytes>);
+
+impl Sink for Released {
+    fn wants(&self, _: Detail) -> bool {
+        true
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        if let Kind::Released { bytes, .. } = event.kind {
+            self.0.push(bytes);
+        }
+    }
+}
+
+#[test]
+fn a_destroyed_pool_that_holds_nothing_gives_nothing_back() {
+    let text = "pool never\npool emptied\npool full\nstream s\ns: x = alloc 1MiB from emptied\ns: free x\nsync s\n\
+                s: y = alloc 1MiB from full\ns: free y\ndestroy never\ndestroy emptied\ndestroy full\n";
+    let program = millpond::load(text, &Profile::default()).0.expect("valid");
+    let mut released = Released::default();
+    assert!(run(&program, 0, &mut released).stop.is_none());
+    assert_eq!(released.0, [Bytes::mib(32); 2], "at the synchronise, and with the last pool");
 }

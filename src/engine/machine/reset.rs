@@ -40,11 +40,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             stream.device == device && matches!(stream.kind, StreamKind::Blocking | StreamKind::NonBlocking)
         });
         let exists = |resource: Resource| self.resources.exists(resource).is_ok();
-        let events = self.resources.events().filter(|(event, _)| exists(Resource::Event(*event)));
-        let events = events.filter(|(event, process)| self.device_of(*event, *process) == Some(device));
+        let events = self.events.indices().filter(|event| exists(Resource::Event(*event)));
+        let events = events.filter(|event| self.device_of(*event) == Some(device));
         let graphs = self.graphs.of(|stream| self.streams[stream].device == device);
         let all = streams.map(|(stream, _)| Resource::Stream(stream));
-        let all = all.chain(events.map(|(event, _)| Resource::Event(event))).chain(graphs);
+        let all = all.chain(events.map(Resource::Event)).chain(graphs);
         all.filter(|resource| exists(*resource)).collect()
     }
 }

@@ -243,8 +243,8 @@ pub(super) const OF_SHARING: &[Case] = &[
     Case(
         "C44",
         "a parent exports, children import, write and free, the parent frees last",
-        "CUDA samples, streamOrderedAllocationIPC",
-        Scenario,
+        "CUDA samples, streamOrderedAllocationIPC; hip-tests, memory pools across processes",
+        ScenarioBut("a child of a child: processes stand beside each other"),
     ),
     Case(
         "C45",

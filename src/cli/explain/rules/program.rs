@@ -49,8 +49,8 @@ between two events needs both recorded and complete.",
     ),
     rule(
         8,
-        "An operation of the legacy default stream comes after all before it in blocking streams, and they go on after it;
-non-blocking streams take no part.",
+        "An operation of the legacy default stream comes after all before it in the blocking streams of its context, and
+they go on after it; non-blocking streams take no part.",
         "CUDA driver API, stream synchronization behavior",
         shown("scenarios/events/legacy_stream_runs_between.scn"),
     ),
@@ -70,7 +70,7 @@ only says whether that is complete.",
     rule(
         11,
         "A host function runs after the work before it and holds up the work behind it; it must not call CUDA, and those of
-independent streams have no order.",
+independent streams have no order; its start counts as a synchronise of an event that was recorded just before it.",
         "CUDA driver API, cuLaunchHostFunc",
         partly(
             "scenarios/threads/stalled_stream.scn",
@@ -120,19 +120,22 @@ pub(super) const VALIDITY: &[Rule] = &[
     ),
     rule(
         18,
-        "Work that is submitted after the call of a free has returned must not use the memory, whatever its stream.",
+        "Work that is submitted after the call of a free has returned must not use the memory, whatever its stream;
+nor may its attributes be asked for.",
         "CUDA driver API, cuMemFreeAsync; CUDA Programming Guide 4.3.5.2",
         not_yet(FINDINGS),
     ),
     rule(
         19,
-        "A plain free of memory from a pool waits for nothing: it takes all uses for complete.",
+        "A plain free of memory from a pool waits for nothing: it takes all uses for complete, so that the caller has to
+synchronise or to ask first; one of other memory may synchronise.",
         "CUDA driver API, cuMemFree; CUDA Programming Guide 4.3.2.2; kokkos/kokkos#9307",
         shown("scenarios/sync/host_free_waits_for_nothing.scn"),
     ),
     rule(
         20,
-        "Plain memory may be freed in stream order; it goes back to the device when the free completes, and into no pool.",
+        "Plain memory may be freed in stream order, after all uses of it; it goes back to the device when the free completes,
+and into no pool.",
         "CUDA Programming Guide 4.3.2.2; Compute Sanitizer API, memory events",
         shown("scenarios/limits/plain_memory_leaves_when_its_free_completes.scn"),
     ),
@@ -186,8 +189,8 @@ cannot be destroyed.",
     ),
     rule(
         28,
-        "Destroying a pool returns at once, and what it holds goes once nothing of it is in use; the default pool takes the
-place of a destroyed current one.",
+        "Destroying a pool returns at once, and what it holds goes once nothing of it lives and every free of it is complete;
+the default pool takes the place of a destroyed current one.",
         "CUDA driver API, cuMemPoolDestroy",
         shown("scenarios/basics/destroyed_pool.scn"),
     ),
@@ -219,8 +222,9 @@ decompression, locality domain.",
     ),
     rule(
         33,
-        "A pool lies on a device, on the host or on one NUMA node of the host; a pool on the host has no handles and the CPU
-as its first accessor.",
+        "A pool lies on a device, on the host or on one NUMA node of the host; one on the host
+without a node cannot be shared, and the node of the calling thread is no place for one; its device, or else the CPU, is the
+first accessor.",
         "CUDA driver API, cuMemPoolCreate",
         shown("scenarios/access/host_pool.scn"),
     ),
@@ -245,7 +249,8 @@ those of the device.",
     ),
     rule(
         37,
-        "While a stream is captured a pool only lends its properties, and only memory of the graph can be freed there.",
+        "While a stream is captured a pool only lends its properties and its access, and only memory of the graph can be freed
+there.",
         "CUDA driver API, cuMemFreeAsync",
         shown("scenarios/graphs/owned_by_the_graph.scn"),
     ),
@@ -300,7 +305,8 @@ was imported.",
     ),
     rule(
         75,
-        "The importer has to free before the exporter: its free is complete, or the free of the exporter is ordered after it.",
+        "The importer has to free before the exporter: its free is complete, or the free of the exporter is ordered after it;
+either side may free by the host.",
         "CUDA driver API, cuMemPoolImportPointer",
         shown("scenarios/ipc/freed_before_importer.scn"),
     ),
