@@ -217,11 +217,12 @@ impl Checker<'_> {
             self.error(codes::UNKNOWN_ATTRIBUTE, message, path.span, "expected `POOL.attribute`");
             return None;
         }
-        let pool = self.pool_of(pool);
+        // What a name with a mistake in its declaration stands for is not known, so neither are its figures.
+        let pool = self.pool_of(pool)?;
         self.no_index(last)?;
         let known = Figure::ALL.map(|figure| (figure.name(), figure));
         let figure = self.word(&last.name, codes::UNKNOWN_ATTRIBUTE, "figure of a pool called", known);
-        Some((pool?, figure?))
+        Some((pool, figure?))
     }
 
     pub(super) fn pool(&mut self, path: &Path) -> Option<PoolId> {
