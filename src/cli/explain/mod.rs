@@ -133,6 +133,7 @@ fn described(word: &Word) -> String {
         Kind::DeviceFigure => "a figure of a device",
         Kind::Outside => "what serves an allocation outside of pools",
         Kind::Failure => "a failure",
+        Kind::Finding => "a finding",
     };
     let mut text = format!("{}: {kind}\n\n{}", word.word, wrapped("", word.text, 0));
     if word.kind == Kind::Class {
@@ -157,6 +158,7 @@ fn list() -> String {
         ("Figures of a device", Kind::DeviceFigure),
         ("Outside of pools", Kind::Outside),
         ("Failures", Kind::Failure),
+        ("Findings", Kind::Finding),
     ] {
         text.push_str(&format!("{title}\n"));
         let lines = of(kind).map(|word| (word.word, word.text.lines().next().unwrap_or_default()));
@@ -234,7 +236,7 @@ mod tests {
     use super::*;
     use crate::base::Severity;
     use crate::profile::Profile;
-    use crate::trace::{DeviceFigure, Failure, Figure, Policy};
+    use crate::trace::{DeviceFigure, Failure, Figure, FindingKind, Policy};
 
     fn found(text: &str) -> Vec<&'static str> {
         crate::load(text, &Profile::default()).1.iter().map(|found| found.code.0).collect()
@@ -261,9 +263,11 @@ mod tests {
         let figures = Figure::ALL.iter().map(|figure| figure.name());
         let failures = Failure::ALL.iter().map(|failure| failure.name());
         let of_devices = DeviceFigure::ALL.iter().map(|figure| figure.name());
-        for word in policies.chain(figures).chain(of_devices).chain(failures) {
+        let findings = FindingKind::ALL.iter().map(|finding| finding.name());
+        for word in policies.chain(figures).chain(of_devices).chain(failures).chain(findings.clone()) {
             assert!(about(word).is_some(), "{word}");
         }
+        assert!(of(Kind::Finding).map(|word| word.word).eq(findings));
         let classes: Vec<&str> = of(Kind::Class).map(|word| word.word).collect();
         assert_eq!(classes, Policy::ALL.map(Policy::name));
         for word in WORDS {

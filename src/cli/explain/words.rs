@@ -1,4 +1,4 @@
-//! What the words of reports mean: classes of memory, figures of a pool, failures of calls.
+//! What the words of reports mean: classes of memory, figures of a pool, failures of calls, findings.
 
 /// A word, and what there is to say about it.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,8 @@ pub(super) enum Kind {
     Outside,
     /// Why a call fails, or a run.
     Failure,
+    /// What is wrong with a program.
+    Finding,
 }
 
 const fn class(word: &'static str, text: &'static str, shown: &'static str) -> Word {
@@ -52,6 +54,10 @@ const fn outside(word: &'static str, text: &'static str, shown: &'static str) ->
 
 const fn failure(word: &'static str, text: &'static str, shown: &'static str) -> Word {
     Word { word, kind: Kind::Failure, text, shown }
+}
+
+const fn finding(word: &'static str, text: &'static str, shown: &'static str) -> Word {
+    Word { word, kind: Kind::Finding, text, shown }
 }
 
 /// All of them; classes in the order in which they are asked.
@@ -299,7 +305,7 @@ changed the figure, or the allocation that the line is about. An expectation wai
 does.",
         "scenarios/basics/statistics.scn",
     ),
-    failure(
+    finding(
         "freed_before_importer",
         "An exporter frees memory, and nothing orders that after the free of an importer.
 The importer is to free first: its free completes, and an event, a signal or the end of the process says so to the exporter.
