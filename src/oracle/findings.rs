@@ -3,7 +3,7 @@
 //! One list: each finding stands in it once, by its kind and its statements, with how often it was. What a finding looks
 //! like is the report's affair; whether there is one, that of who adds it.
 
-use super::expectations::Mismatch;
+use super::verdict::Mismatch;
 use crate::base::{BufferId, ExpectId, StmtId};
 use crate::scenario::{Demand, Expect};
 use crate::trace::FindingKind;

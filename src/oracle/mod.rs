@@ -8,10 +8,9 @@ mod expectations;
 mod findings;
 mod graphs;
 mod importers;
+mod verdict;
 
 pub use accounting::{Accounting, Violation};
-pub use expectations::{
-    Broken, Expectations, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict,
-    mismatch,
-};
+pub use expectations::{Expectations, mismatch};
 pub use findings::{Finding, Role};
+pub use verdict::{Broken, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict};

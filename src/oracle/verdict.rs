@@ -1,0 +1,188 @@
+//! What became of what a scenario expects, and what else went wrong: the data of a verdict.
+//!
+//! It says what was, and not how that is told or found out.
+
+use super::findings::Finding;
+use crate::base::{BufferId, ExpectId, IndexVec, PoolId, StmtId};
+use crate::trace::{Deadlock, Ended, Failure, Policy, Reach, Readiness};
+
+/// What became of an `expect` line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// How often it was evaluated.
+    pub times: u64,
+    /// How often it did not hold.
+    pub failed: u64,
+    /// Why it did not hold, for the first time.
+    pub first: Option<Mismatch>,
+}
+
+impl Judged {
+    /// Whether it was reached, and held each time.
+    pub const fn holds(&self) -> bool {
+        self.times > 0 && self.failed == 0
+    }
+}
+
+/// Why an expectation does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// The two values.
+    Values {
+        /// The left one.
+        left: i128,
+        /// The right one.
+        right: i128,
+    },
+    /// The subject, or else the object, does not exist: its allocation failed.
+    Absent {
+        /// Whether it is the subject that does not exist.
+        subject: bool,
+    },
+    /// The two share no byte.
+    NoByteShared,
+    /// The subject was served by this class.
+    ServedBy(Option<Policy>),
+    /// The two are at these addresses.
+    Addresses {
+        /// Where the subject starts.
+        subject: u64,
+        /// Where the object starts.
+        object: u64,
+    },
+    /// The stream of the subject was not made to wait for the free of the object.
+    NoWait {
+        /// Whether the object was freed at all.
+        freed: bool,
+    },
+    /// The stream of the subject was made to wait for the free of the object.
+    Waits,
+    /// Whether the timing decides how the subject is served.
+    Timing(bool),
+    /// What the device may do.
+    Reach(Reach),
+    /// The current pool of the device is this one.
+    CurrentPool(PoolId),
+    /// The call ended so.
+    Ended(Ended),
+    /// Whether the stream may use the buffer.
+    Readiness(Readiness),
+    /// What was found.
+    Findings {
+        /// How often what the line speaks of.
+        count: u64,
+        /// How often anything of that kind.
+        of_kind: u64,
+    },
+}
+
+/// The calls of a statement that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedCall {
+    /// The statement.
+    pub stmt: StmtId,
+    /// How they failed.
+    pub failure: Failure,
+    /// How often.
+    pub times: u64,
+    /// Whether the statement says so.
+    pub expected: bool,
+}
+
+/// A statement that says `fails`, and whose calls did not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missed {
+    /// The statement.
+    pub stmt: StmtId,
+    /// The failure that it demands.
+    pub failure: Failure,
+    /// How often its call succeeded.
+    pub times: u64,
+}
+
+/// A statement that was skipped, since the allocation of a buffer of it had failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SkippedStatement {
+    /// The statement.
+    pub stmt: StmtId,
+    /// The buffer.
+    pub buffer: BufferId,
+    /// How often.
+    pub times: u64,
+}
+
+/// A demand that the run never came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotReached {
+    /// The statement that makes it.
+    pub stmt: StmtId,
+    /// The `expect` line, if it is one; else it is a `fails`.
+    pub expect: Option<ExpectId>,
+}
+
+/// Why a run was given up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The statement that could not be carried out.
+    pub stmt: StmtId,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// The verdict over a run.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// What became of each `expect` line.
+    pub expectations: IndexVec<ExpectId, Judged>,
+    /// How often each `snapshot` line was reached; by the order of the lines.
+    pub snapshots: Vec<u64>,
+    /// Statements whose calls failed, in the order of their first failure.
+    pub failed: Vec<FailedCall>,
+    /// Statements that should have failed and did not.
+    pub missed: Vec<Missed>,
+    /// Demands that were never reached.
+    pub not_reached: Vec<NotReached>,
+    /// Statements that were skipped.
+    pub skipped: Vec<SkippedStatement>,
+    /// The cycle in which each waits for the next.
+    pub deadlock: Option<Deadlock>,
+    /// What is wrong with the program, whatever its calls answered.
+    pub findings: Vec<Finding>,
+    /// Why the run was given up.
+    pub broken: Option<Broken>,
+    /// How many allocations were placed.
+    pub allocations: u64,
+}
+
+impl Verdict {
+    /// Whether the scenario holds: everything expected came true, and nothing else went wrong.
+    pub fn holds(&self) -> bool {
+        self.broken.is_none()
+            && self.deadlock.is_none()
+            && self.findings.iter().all(|finding| finding.expected.is_some())
+            && self.missed.is_empty()
+            && self.not_reached.is_empty()
+            && self.failed.iter().all(|failed| failed.expected)
+            && self.expectations.iter().all(Judged::holds)
+    }
+
+    /// How many `expect` lines do not hold, the ones that were never reached included.
+    pub fn failed_expectations(&self) -> usize {
+        self.expectations.iter().filter(|judged| !judged.holds()).count()
+    }
+
+    /// How many statements failed without a word about it.
+    pub fn unexpected_errors(&self) -> usize {
+        self.failed.iter().filter(|failed| !failed.expected).count()
+    }
+
+    /// How many findings no line expects.
+    pub fn unexpected_findings(&self) -> usize {
+        self.findings.iter().filter(|finding| finding.expected.is_none()).count()
+    }
+
+    /// The demands that were met: `expect` lines that hold, and statements that failed as they say.
+    pub fn expected_failures(&self) -> usize {
+        self.failed.iter().filter(|failed| failed.expected).count()
+    }
+}
