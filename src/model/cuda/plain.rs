@@ -59,7 +59,9 @@ impl Outside {
 
     pub(super) fn digest(&self) -> u128 {
         let leaving = self.leaving.iter().map(|(at, plain)| {
-            mix(&[6, plain.start, u64::from(at.seq), at.stream.index() as u64, plain.device.index() as u64])
+            let device = plain.device.index() as u64;
+            let what = [plain.start, plain.size, device << 1 | u64::from(plain.managed)];
+            mix(&[6, what[0], what[1], what[2], u64::from(at.seq), at.stream.index() as u64])
         });
         leaving.fold(self.digest, u128::wrapping_add)
     }
