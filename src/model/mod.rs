@@ -193,6 +193,7 @@ pub trait Allocator: GraphMemory + Clone {
     /// Adds the frees that the allocator may still make somebody wait for.
     fn pending(&self, into: &mut Vec<Ticket>);
 
-    /// A hash of everything that later decisions depend on, kept along the way.
+    /// A hash of everything that later decisions depend on, kept along the way. How often a pool has mapped is not in it: no
+    /// decision asks for that, and it would tell apart all turns of a loop.
     fn digest(&self) -> u128;
 }
