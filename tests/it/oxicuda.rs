@@ -26,6 +26,8 @@ struct Walk {
     draws: Draws,
     oxicuda: Oxicuda,
     pools: Vec<seed::StreamOrderModel>,
+    /// The maximum size of each; `None`: none.
+    most: Vec<Option<Bytes>>,
     /// The device of each stream; the first one is a legacy default stream.
     streams: Vec<usize>,
     submitted: Vec<u32>,
@@ -75,6 +77,7 @@ impl Walk {
         Self {
             oxicuda: Oxicuda::new(&setup),
             pools: by_hand.collect(),
+            most: limits.iter().map(|(max, _)| *max).collect(),
             submitted: vec![0; streams.len()],
             streams,
             handles: Vec::new(),
@@ -308,6 +311,8 @@ impl Walk {
             let figures = [pool.reserved(), pool.reserved_high(), pool.used(), pool.used_high()];
             assert_eq!(told.map(|bytes| bytes.0 as usize), figures);
             assert_eq!(state.ledger.total(), pool.reserved() as u64);
+            let room = self.most[index].map_or(u64::MAX, |max| max.0.saturating_sub(pool.reserved() as u64));
+            assert_eq!(self.oxicuda.account(PoolId::new(index)).room, Bytes(room));
             if self.is_wide {
                 continue;
             }
