@@ -350,7 +350,12 @@ fn programs_get_what_the_model_answers() {
         for _ in 0..600 {
             walk.step();
             let pools = (0..walk.pools.len()).map(PoolId::new);
-            let told: Vec<_> = pools.map(|pool| walk.oxicuda.picture(pool)).collect();
+            let told = pools.map(|pool| {
+                let mut picture = walk.oxicuda.picture(pool);
+                (picture.state.maps, picture.state.unmaps) = (0, 0);
+                picture
+            });
+            let told: Vec<_> = told.collect();
             let first = digests.entry(walk.oxicuda.digest()).or_insert_with(|| told.clone());
             assert_eq!(*first, told);
         }

@@ -148,3 +148,36 @@ impl Tiles {
         all.filter(|(_, tile)| tile.state != State::Vacant)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::StreamId;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn tiles_that_differ_have_two_digests() {
+        let alloc = |serial| AllocId { slot: 0, serial };
+        let at = |stream, seq| Ticket { stream: StreamId::new(stream), seq };
+        let freed = |serial, at, whole, observed| State::Freed { alloc: alloc(serial), at, whole, observed };
+        let states = [
+            State::Unused,
+            State::Live { alloc: alloc(1), requested: 1 },
+            State::Live { alloc: alloc(2), requested: 1 },
+            State::Live { alloc: alloc(1), requested: 2 },
+            freed(1, at(1, 1), false, false),
+            freed(2, at(1, 1), false, false),
+            freed(1, at(2, 1), false, false),
+            freed(1, at(1, 2), false, false),
+            freed(1, at(1, 1), true, false),
+            freed(1, at(1, 1), false, true),
+        ];
+        let places = [(0, 512), (512, 512), (0, 1024)];
+        let tiles = states.into_iter().flat_map(|state| places.map(|(start, size)| (start, size, state)));
+        let digests = tiles.map(|(start, size, state)| {
+            let tile = Tile { start, size, prev: NONE, next: NONE, state, older: NONE, newer: NONE };
+            tile.digest()
+        });
+        assert_eq!(digests.collect::<BTreeSet<_>>().len(), 30);
+    }
+}

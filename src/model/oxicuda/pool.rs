@@ -171,7 +171,7 @@ impl Pool {
 impl Pool {
     pub(super) fn digest(&self, blocks: &[Held]) -> u128 {
         let state = self.model.state();
-        let mut words = vec![self.requested, self.maps, self.unmaps, state.next_address];
+        let mut words = vec![self.requested, state.next_address];
         let block = |block: &stream_order::BlockState| [block.ptr, block.capacity as u64];
         words.extend(state.free.iter().flat_map(block));
         words.extend(state.live.iter().flat_map(block));
