@@ -30,12 +30,10 @@ pub(super) struct Grants {
     /// For the place of an allocation that a graph has captured, the access that its pool gave by then, if it gave any.
     captured: BTreeMap<u32, Granted>,
     peers: IndexVec<DeviceId, DeviceSet>,
-    /// Each device as the first process knows it.
-    physical: IndexVec<DeviceId, DeviceId>,
     late_check: bool,
 }
 
-reuse_on_clone!(Grants { pools, captured, peers, physical, late_check });
+reuse_on_clone!(Grants { pools, captured, peers, late_check });
 
 impl Granted {
     /// Memory that nobody but its device may touch.
@@ -60,7 +58,6 @@ impl Grants {
             pools: setup.pools.iter().map(|pool| Granted::of(pool.location.device())).collect(),
             captured: BTreeMap::new(),
             peers: setup.devices.iter().map(|device| device.peers).collect(),
-            physical: setup.devices.indices().map(|device| setup.physical(device)).collect(),
             late_check: setup.rules.late_access_check,
         }
     }
@@ -185,7 +182,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 Origin::Pool(pool) => self.grants.pools[pool].home?,
                 Origin::Outside(device) | Origin::Graph(device) => device,
             };
-            Some(self.grants.physical[home])
+            Some(self.physical(home))
         };
         home(to).zip(home(from)).is_some_and(|(to, from)| to != from)
     }

@@ -10,7 +10,7 @@ use super::machine::Caller;
 use super::threads::Promise;
 use super::{Chooser, Machine, Progress};
 use crate::base::{
-    DeviceId, EventId, ExecId, GraphId, HostId, IndexVec, Nanos, ProcessId, StmtId, StreamId, reuse_on_clone,
+    DeviceId, EventId, ExecId, GraphId, HostId, IndexVec, Nanos, StmtId, StreamId, reuse_on_clone,
 };
 use crate::model::graphs::{GraphKey, Launch, Node as Place};
 use crate::model::{Allocator, Known};
@@ -37,8 +37,6 @@ pub(super) struct Graphs {
     unfreed: Vec<AllocId>,
     /// What was told of the graph pool of each device.
     told: IndexVec<DeviceId, GraphPoolState>,
-    /// The process of each host thread; those beyond are of the first one.
-    processes: IndexVec<HostId, ProcessId>,
 }
 
 #[derive(Debug, Default)]
@@ -100,7 +98,7 @@ reuse_on_clone!(Lane { own, last, nodes, waits, clock });
 reuse_on_clone!(Record { nodes, clock });
 reuse_on_clone!(Node { stmt, lane, call, alloc, waits });
 reuse_on_clone!(Graph { key, is_named, instances, has_memory, lanes, nodes, records });
-reuse_on_clone!(Graphs { setups, graphs, vacant, names, execs, launching, unfreed, told, processes });
+reuse_on_clone!(Graphs { setups, graphs, vacant, names, execs, launching, unfreed, told });
 
 impl Graphs {
     pub(super) fn new(setup: &Setup) -> Self {
@@ -113,7 +111,6 @@ impl Graphs {
             launching: Vec::new(),
             unfreed: Vec::new(),
             told: setup.devices.iter().map(|_| GraphPoolState::default()).collect(),
-            processes: setup.processes.clone(),
         }
     }
 
@@ -415,8 +412,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if !self.graphs.are_used() || !self.sink.wants(Detail::States) {
             return;
         }
-        let process =
-            self.graphs.processes.get(caller.host).copied().unwrap_or_else(|| ProcessId::from_raw(0));
+        let process = self.order.process_of(caller.host);
         for device in self.graphs.told.indices() {
             let is_own = self.devices[device].process == process;
             let state = self.model.graph_pool(device);

@@ -249,10 +249,14 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             }
             Call::Record { stream, event } => {
                 self.belongs(*event, *stream);
-                self.mark(caller, call, *stream, Runs::Record(*event), Effect::Record(*event))
+                self.model.heard(call);
+                self.submit(caller, *stream, Runs::Record(*event), Effect::Record(*event));
+                Ok(Reply::Done)
             }
             Call::Wait { stream, event } => {
-                self.mark(caller, call, *stream, Runs::For(Nanos::ZERO), Effect::Wait(*event))
+                self.model.heard(call);
+                self.submit(caller, *stream, Runs::For(Nanos::ZERO), Effect::Wait(*event));
+                Ok(Reply::Done)
             }
             Call::Trim { pool, keep } => Ok(self.trim(caller, *pool, *keep)),
             Call::Set { pool, attribute, value } => {
@@ -305,20 +309,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         self.launches(stream);
         self.submit(caller, stream, runs, Effect::None);
         Reply::Done
-    }
-
-    /// An operation that takes no time.
-    fn mark(
-        &mut self,
-        caller: Caller,
-        call: &Call,
-        stream: StreamId,
-        runs: Runs,
-        effect: Effect<'_>,
-    ) -> Result<Reply, Failure> {
-        self.model.heard(call);
-        self.submit(caller, stream, runs, effect);
-        Ok(Reply::Done)
     }
 
     pub(super) fn runs(&mut self, caller: Caller, takes: &Takes) -> Runs {

@@ -329,6 +329,11 @@ impl Order {
         }
     }
 
+    /// The process of a host thread.
+    pub fn process_of(&self, host: HostId) -> ProcessId {
+        self.processes[host.index()]
+    }
+
     /// What one host thread has seen complete, another one has now seen too.
     pub fn follow(&mut self, from: HostId, to: HostId) {
         if from != to {
@@ -343,7 +348,7 @@ impl Order {
     /// host's process. The allocator of one process learns nothing from what another one waits for.
     pub fn observe(&mut self, host: HostId, cut: &Cut) {
         self.see(host, cut);
-        let process = self.processes[host.index()];
+        let process = self.process_of(host);
         let mut is_news = false;
         for ((lane, observed), seq) in self.lanes.iter().zip(&mut self.observed).zip(cut) {
             if lane.process == process && *observed < *seq {

@@ -3,7 +3,7 @@
 //! It follows the figures that events tell, and keeps nothing that grows with the run.
 
 use crate::base::{DeviceId, IndexVec, PoolId};
-use crate::trace::{Event, Kind, Setup};
+use crate::trace::{Event, Kind, PoolSetup, Setup};
 
 /// What is held of each device.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Held {
 impl Held {
     /// Nothing is held before the first call.
     pub(super) fn new(setup: &Setup) -> Self {
-        let home = |pool: &crate::trace::PoolSetup| {
+        let home = |pool: &PoolSetup| {
             let home = pool.location.device().filter(|_| !pool.imported);
             (home.map(|device| setup.physical(device)), 0)
         };

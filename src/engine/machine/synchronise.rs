@@ -66,7 +66,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     }
 
     /// The allocator learns what the host has observed.
-    pub(super) fn settle(&mut self, caller: Caller, target: Target, releases: Option<DeviceId>) {
+    fn settle(&mut self, caller: Caller, target: Target, releases: Option<DeviceId>) {
         let wants_states = self.sink.wants(Detail::States);
         let mut states = std::mem::take(&mut self.scratch.states);
         let mut released = std::mem::take(&mut self.scratch.released);
