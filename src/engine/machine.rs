@@ -249,15 +249,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             }
             Call::Record { stream, event } => {
                 self.belongs(*event, *stream);
-                self.model.heard(call);
-                self.submit(caller, *stream, Runs::Record(*event), Effect::Record(*event));
-                Ok(Reply::Done)
+                Ok(self.mark(caller, call, *stream, Effect::Record(*event)))
             }
-            Call::Wait { stream, event } => {
-                self.model.heard(call);
-                self.submit(caller, *stream, Runs::For(Nanos::ZERO), Effect::Wait(*event));
-                Ok(Reply::Done)
-            }
+            Call::Wait { stream, event } => Ok(self.mark(caller, call, *stream, Effect::Wait(*event))),
             Call::Trim { pool, keep } => Ok(self.trim(caller, *pool, *keep)),
             Call::Set { pool, attribute, value } => {
                 self.model.set(*pool, *attribute, *value)?;
@@ -302,6 +296,17 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 unreachable!("a call that may block is made elsewhere")
             }
         }
+    }
+
+    /// A record or a wait, which take no time.
+    fn mark(&mut self, caller: Caller, call: &Call, stream: StreamId, effect: Effect<'_>) -> Reply {
+        self.model.heard(call);
+        let runs = match effect {
+            Effect::Record(event) => Runs::Record(event),
+            _ => Runs::For(Nanos::ZERO),
+        };
+        self.submit(caller, stream, runs, effect);
+        Reply::Done
     }
 
     fn launch(&mut self, caller: Caller, stream: StreamId, takes: &Takes) -> Reply {
