@@ -116,7 +116,7 @@ impl Profile {
     ///
     /// What is wrong with the text, with the line where it is known.
     pub fn read(text: &str) -> Result<Self, ProfileError> {
-        let document: Document = ron::from_str(text).map_err(|error| ProfileError(error.to_string()))?;
+        let document: Document = ron::from_str(text).map_err(|error| ProfileError(unreadable(&error)))?;
         let Document { memory, driver, memory_pools, oversubscribe, rules, host } = document;
         let profile = Self {
             memory: size("memory", &memory)?,
@@ -253,6 +253,17 @@ struct Host {
     queue_depth: Option<u32>,
 }
 
+/// What is wrong with a document, without the names of types, which are nobody's affair.
+fn unreadable(error: &ron::error::SpannedError) -> String {
+    match &error.code {
+        ron::Error::MissingStructField { field, .. } => format!("the setting `{field}` is missing"),
+        ron::Error::NoSuchStructField { found, .. } => {
+            format!("{}: there is no setting `{found}`", error.span.start)
+        }
+        _ => error.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -292,6 +303,8 @@ mod tests {
             ("\"512B\"", "\"512\"", "rules.alignment: `512` is not a number with a unit"),
             ("\"80GiB\"", "\"0B\"", "memory: must not be 0"),
             ("\"13.0\"", "\"13\"", "driver: `13` is no version such as `11.2`"),
+            ("    oversubscribe: false,\n", "", "the setting `oversubscribe` is missing"),
+            ("remap: idle,", "remap: idle,\n        spin: 3,", "25:9: there is no setting `spin`"),
             (
                 "\"512B\"",
                 "\"3B\"",
