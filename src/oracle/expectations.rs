@@ -164,7 +164,7 @@ impl<'p> Expectations<'p> {
             importers.finish(&mut self.findings);
         }
         for (id, line) in self.program.expects.iter_enumerated() {
-            if let Some(mismatch) = self.findings.judge(id, line).filter(|_| is_whole) {
+            if let Some(mismatch) = self.findings.judge(line).filter(|_| is_whole) {
                 self.record(id, mismatch);
             }
         }

@@ -4,7 +4,7 @@
 //! Judged by order, whatever the timing was. For each import that was freed it keeps from where on in each stream, and in which
 //! threads, signals and barriers, that is known; the events bring the edges. It forgets an import with its exporter's free.
 
-use super::findings::{Findings, Role};
+use super::findings::{Findings, Found, Role};
 use crate::base::{BufferId, EventId, HostId, IndexVec, PoolId, SignalId, StmtId, StreamId};
 use crate::trace::{
     AllocId, Call, Cut, Event, Exported, FindingKind, Imported, Kind, Setup, StreamKind, StreamSetup, Target,
@@ -294,7 +294,14 @@ impl Importers {
                 let others =
                     [(Role::Import, Some(import)), (Role::FreeOfImport, freed.map(|known| known.stmt))];
                 let of_import = of_import.or_else(|| self.names.get(&id).copied());
-                findings.add(FindingKind::FreedBeforeImporter, stmt, &others, &[name, of_import]);
+                findings.add(Found {
+                    kind: FindingKind::FreedBeforeImporter,
+                    certainty: None,
+                    stmt,
+                    others: &others,
+                    names: &[name, of_import],
+                    missing: None,
+                });
             }
         }
     }

@@ -12,5 +12,5 @@ mod verdict;
 
 pub use accounting::{Accounting, Violation};
 pub use expectations::{Expectations, mismatch};
-pub use findings::{Finding, Role};
+pub use findings::{Certainty, Finding, Missing, Moment, Point, Role};
 pub use verdict::{Broken, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict};

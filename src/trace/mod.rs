@@ -23,7 +23,7 @@ pub use cut::{Cut, Ticket, join};
 pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refusal, Refusals};
 pub use device::{DeviceFigure, DeviceState, Reading};
 pub use event::{Cause, Deadlock, Event, Kind, Waiter};
-pub use finding::FindingKind;
+pub use finding::{FindingKind, Severity};
 pub use graphs::{GraphCall, GraphFigure, GraphPoolState, GraphSetup};
 pub use memory::{Access, Memory, Use};
 pub use operands::{Ended, Operands, Readiness};

@@ -166,10 +166,7 @@ fn finding_line<'a>(book: &Book<'a>, found: &Finding) -> FindingLine<'a> {
     let program: &'a Program = book.program;
     let text = |stmt: StmtId| program.statements[stmt].text.as_str();
     let other = |(role, stmt): &(Role, Option<StmtId>)| OtherLine {
-        is: match role {
-            Role::Import => "import",
-            Role::FreeOfImport => "free_of_import",
-        },
+        is: role.name(),
         line: stmt.map(|stmt| book.line(stmt)),
         text: stmt.map(text),
     };
@@ -180,7 +177,7 @@ fn finding_line<'a>(book: &Book<'a>, found: &Finding) -> FindingLine<'a> {
         on: found.names().map(|name| program.names.buffers[name].as_str()).collect(),
         times: found.times,
         others: found.others.iter().map(other).collect(),
-        expected: found.expected.map(|expect| book.line(program.expects[expect].stmt)),
+        expected: found.expected.map(|stmt| book.line(stmt)),
     }
 }
 

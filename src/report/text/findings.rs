@@ -34,9 +34,11 @@ fn one(book: &Book<'_>, finding: &Finding) -> Vec<String> {
             format!("  its free   {}, which nothing orders before", text(book, *stmt))
         }
         (Role::FreeOfImport, None) => "  its free   not called by then".to_owned(),
+        (role, Some(stmt)) => format!("  {:<10} {}", role.name(), text(book, *stmt)),
+        (role, None) => format!("  {:<10} none", role.name()),
     }));
     lines.push(match finding.expected {
-        Some(expect) => format!("  expected   {}", text(book, book.program.expects[expect].stmt)),
+        Some(stmt) => format!("  expected   {}", text(book, stmt)),
         None => {
             let name = finding.name.map(|name| book.own_name(name));
             let on = name.map(|name| format!(" on {name}")).unwrap_or_default();
@@ -69,7 +71,7 @@ pub(super) fn summary(book: &Book<'_>, verdict: &Verdict) -> Vec<String> {
     }
     if expected > 0 {
         let lines = verdict.findings.iter().filter_map(|finding| finding.expected);
-        let lines: BTreeSet<u32> = lines.map(|expect| book.line(book.program.expects[expect].stmt)).collect();
+        let lines: BTreeSet<u32> = lines.map(|stmt| book.line(stmt)).collect();
         let shown: Vec<String> = lines.iter().take(SHOWN_MAX).map(u32::to_string).collect();
         let noun = if lines.len() == 1 { "line" } else { "lines" };
         let more = if lines.len() > SHOWN_MAX { " .." } else { "" };
