@@ -137,10 +137,10 @@ impl Values {
                 let mut diagnostic = (*diagnostic).clone();
                 diagnostic.primary.span = moved(diagnostic.primary.span);
                 diagnostic.secondary.clear();
-                diagnostic.help = diagnostic.help.map(|(help, edit)| {
-                    let edit = edit.filter(|edit| span.start <= edit.span.start && edit.span.end <= span.end);
-                    (help, edit.map(|edit| crate::base::Edit { span: moved(edit.span), ..edit }))
-                });
+                if let Some(help) = &mut diagnostic.help {
+                    help.edits.retain(|edit| span.start <= edit.span.start && edit.span.end <= span.end);
+                    help.edits.iter_mut().for_each(|edit| edit.span = moved(edit.span));
+                }
                 return show(&assignment.text, &diagnostic);
             }
         }

@@ -5,6 +5,7 @@
 mod accounting;
 mod devices;
 mod expectations;
+mod explain;
 mod findings;
 mod graphs;
 mod importers;
@@ -12,5 +13,6 @@ mod verdict;
 
 pub use accounting::{Accounting, Violation};
 pub use expectations::{Expectations, mismatch};
+pub use explain::{By, Explanation, Link, Ran, Recording, Reuse};
 pub use findings::{Certainty, Finding, Missing, Moment, Point, Role};
 pub use verdict::{Broken, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict};

@@ -4,6 +4,7 @@
 //! It decides how things look and nothing else. It opens no files, asks no clock and knows no terminal.
 
 mod document;
+mod findings;
 mod graph;
 mod held;
 mod json;
@@ -14,6 +15,7 @@ mod sweep;
 mod text;
 
 pub use document::Notation;
+pub use findings::{Told, explained, shown};
 pub use graph::Graph;
 pub use json::{Lines, SCHEMA};
 pub use snapshot::Snapshots;

@@ -20,7 +20,8 @@ use crate::oracle::Verdict;
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Sink};
 use std::fmt;
-use table::{columns_of, lay_out, shorten, time, wrap};
+pub(in crate::report) use table::time;
+use table::{columns_of, lay_out, shorten, wrap};
 
 /// The most lines of a report, findings aside.
 const LINES_MAX: usize = 60;

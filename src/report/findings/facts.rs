@@ -1,0 +1,156 @@
+//! What there is to know about a finding: the order that is missing, the one that is nearest to it, what this run did, the rule.
+
+use super::One;
+use super::words::{Words, about};
+use crate::base::{Fact, StmtId};
+use crate::oracle::{By, Certainty, Explanation, Link, Missing, Ran, Reuse, Role};
+use crate::report::text::time;
+use crate::trace::{FindingKind, Severity};
+
+/// All facts, in the order in which they are read.
+pub(super) fn of(one: &One<'_>) -> Vec<Fact> {
+    let severity = one.finding.kind.severity();
+    let mut facts = Vec::new();
+    let mut add = |name, text: Option<String>| facts.extend(text.map(|text| Fact { name, text }));
+    let Words { mend, .. } = about(one.finding.kind);
+    match one.finding.missing {
+        Some(missing) => {
+            add("missing", Some(arrow(one, [missing.from.stmt, missing.to.stmt])));
+            add("nearest", nearest(one));
+            add("timing", timing(one).map(str::to_owned));
+            add("this run", this_run(one, &missing));
+        }
+        None => {
+            add("timing", timing(one).map(str::to_owned));
+            add("note", not_there(one));
+        }
+    }
+    add("rule", Some(rule(one)));
+    add("to do", (severity != Severity::Error || one.finding.missing.is_none()).then(|| mend.to_owned()));
+    add("mute or expect", Some(mute(one)));
+    facts
+}
+
+/// `12 train(x) -> 13 free x`.
+fn arrow(one: &One<'_>, stmts: impl IntoIterator<Item = StmtId>) -> String {
+    let step = |stmt: StmtId| format!("{} {}", one.book.line(stmt), one.operation(stmt));
+    stmts.into_iter().map(step).collect::<Vec<_>>().join(" -> ")
+}
+
+/// The order that there is.
+fn nearest(one: &One<'_>) -> Option<String> {
+    let Explanation { nearest, reversed, .. } = one.explanation?;
+    let links = |links: &[Link]| {
+        let step = |link: &Link| {
+            let by = match link.by {
+                By::Legacy => " (legacy stream)",
+                By::Graph => " (graph)",
+                By::Collective => " (collective)",
+                _ => "",
+            };
+            format!("{} {}{by}", one.book.line(link.stmt), one.operation(link.stmt))
+        };
+        links.iter().map(step).collect::<Vec<_>>().join(" -> ")
+    };
+    Some(match (reversed.as_slice(), nearest.as_slice()) {
+        ([], []) => "none".to_owned(),
+        ([], nearest) => links(nearest),
+        (reversed, _) => format!("the other way round: {}", links(reversed)),
+    })
+}
+
+fn timing(one: &One<'_>) -> Option<&'static str> {
+    match (one.finding.kind, one.finding.certainty) {
+        (FindingKind::OrderedByLuck, _) => Some("possible: another timing has them in another order"),
+        (_, Some(Certainty::Possible)) => Some("possible: nothing orders the two, so that some timing breaks"),
+        (_, Some(Certainty::Definite)) => Some("definite: it is so with every timing"),
+        (_, None) if one.finding.missing.is_some() => Some("judged by what is ordered, with any timing"),
+        (_, None) => None,
+    }
+}
+
+/// What another party has not done.
+fn not_there(one: &One<'_>) -> Option<String> {
+    let absent = one.finding.others.iter().find(|(_, stmt)| stmt.is_none())?;
+    Some(match absent.0 {
+        Role::Import => "it was imported nowhere",
+        Role::FreeOfImport => "the importer had not called its free by then",
+        _ => return None,
+    })
+    .map(str::to_owned)
+}
+
+/// When the two ran, and who got the memory.
+fn this_run(one: &One<'_>, missing: &Missing) -> Option<String> {
+    let Explanation { from, to, reuse, .. } = one.explanation?;
+    let (first, second) = (one.operation(missing.from.stmt), one.operation(missing.to.stmt));
+    let mut parts = vec![format!("{first} {}, {second} {}", when(*from), when(*to))];
+    if let (Some(from), Some(to)) = (from, to) {
+        parts.push(match (from.is_before(*to), to.is_before(*from)) {
+            (true, _) => "in this order, and nothing but the timing made it so".to_owned(),
+            (false, true) => "in the wrong order".to_owned(),
+            (false, false) => "at the same time".to_owned(),
+        });
+    }
+    parts.extend(reuse.as_ref().map(|reuse| given(one, reuse)));
+    Some(parts.join("; "))
+}
+
+/// `ran from 0us to 50us`, `was at 50us`.
+fn when(ran: Option<Ran>) -> String {
+    match ran {
+        None => "never started".to_owned(),
+        Some(Ran { start, end: None }) => format!("ran from {} and never ended", time(start)),
+        Some(Ran { start, end: Some(end) }) if start == end => format!("was at {}", time(start)),
+        Some(Ran { start, end: Some(end) }) => format!("ran from {} to {}", time(start), time(end)),
+    }
+}
+
+/// `line 14 gave its memory to y (same_stream)`.
+fn given(one: &One<'_>, reuse: &Reuse) -> String {
+    let policy = reuse.policy.map(|policy| format!(" ({policy})")).unwrap_or_default();
+    let to = one.book.asked_as(reuse.stmt);
+    let of = one.finding.name.map_or("the memory".to_owned(), |name| format!("{}'s memory", one.book.own_name(name)));
+    let given = format!("line {} gave {of} to {to}{policy}", one.book.line(reuse.stmt));
+    match reuse.together {
+        Some((old, new, Ran { start, end: Some(end) })) => format!(
+            "{given}; {} and {} both had it from {} to {}",
+            one.operation(old),
+            one.operation(new),
+            time(start),
+            time(end)
+        ),
+        Some((old, new, Ran { start, end: None })) => format!(
+            "{given}; {} and {} both had it from {} on",
+            one.operation(old),
+            one.operation(new),
+            time(start)
+        ),
+        None => given,
+    }
+}
+
+fn rule(one: &One<'_>) -> String {
+    let Words { rule, source, number, .. } = about(one.finding.kind);
+    let word = match number {
+        // Used once the call of the free had returned.
+        Some(16) if is_submitted_after(one) => "R18".to_owned(),
+        Some(number) => format!("R{number}"),
+        None => one.finding.kind.name().to_owned(),
+    };
+    format!("{rule}\n({source}; `millpond explain {word}`)")
+}
+
+fn is_submitted_after(one: &One<'_>) -> bool {
+    let is_last = one.finding.missing.is_some_and(|missing| missing.from.stmt == one.finding.stmt);
+    one.finding.kind == FindingKind::UseAfterFree && is_last && one.finding.certainty == Some(Certainty::Definite)
+}
+
+fn mute(one: &One<'_>) -> String {
+    let kind = one.finding.kind;
+    let on = one.finding.name.map(|name| format!(" on {}", one.book.own_name(name))).unwrap_or_default();
+    match kind.severity() {
+        Severity::Error => format!("`expect finding {kind}{on}`"),
+        Severity::Warning | Severity::Lint => format!("`allow {kind}{on}`, or `expect finding {kind}{on}`"),
+    }
+}
