@@ -15,6 +15,7 @@ pub(super) struct Ending<'a> {
     holds: bool,
     end: u64,
     allocations: u64,
+    ordering: &'static str,
     snapshots: &'static str,
     expectations: Vec<ExpectationLine<'a>>,
     failed: Vec<FailedLine<'a>>,
@@ -163,6 +164,7 @@ pub(super) fn ending<'a>(
         holds: verdict.holds() && !compared.fails(),
         end: end.0,
         allocations: verdict.allocations,
+        ordering: "checked",
         snapshots: match compared {
             Compared::None => "none",
             Compared::Equal => "equal",
