@@ -15,4 +15,6 @@ pub use accounting::{Accounting, Violation};
 pub use expectations::{Expectations, mismatch};
 pub use explain::{By, Explanation, Link, Ran, Recording, Reuse};
 pub use findings::{Certainty, Finding, Missing, Moment, Point, Role};
-pub use verdict::{Broken, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict};
+pub use verdict::{
+    Broken, Counts, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict,
+};

@@ -1,15 +1,44 @@
-//! Expectations about what is wrong with the program. They hold or not at the end of a run, wherever they stand.
+//! What lines say about what is wrong with the program: what they expect, and what they allow. They are about the whole run,
+//! wherever they stand.
 
 use super::check::Checker;
 use super::names::{Kind, Meaning};
-use super::{Demand, Element, Expect, Formula, codes};
-use crate::base::{BufferId, Diagnostic, StmtId};
+use super::{Allowed, Demand, Element, Expect, Formula, Outcome, codes};
+use crate::base::{BufferId, Diagnostic, Span, StmtId};
 use crate::syntax::ast::{self, Name, Path};
-use crate::trace::FindingKind;
+use crate::trace::{FindingKind, Severity};
 
 impl Checker<'_> {
-    pub(super) fn no_findings(&mut self, stmt: StmtId) {
-        self.expects.push(Expect { stmt, demand: Demand::NoFindings });
+    pub(super) fn whole_run(&mut self, stmt: StmtId, demand: Demand) {
+        self.expects.push(Expect { stmt, demand });
+    }
+
+    pub(super) fn allow(&mut self, span: Span, allow: &ast::Allow) {
+        self.begin(span, Outcome::Succeeds);
+        let kind = self.kind_of_finding(&allow.kind);
+        let kind = kind.filter(|kind| self.can_be_allowed(*kind, span, allow.kind.span));
+        let on = allow.on.as_ref().map(|path| self.element_of(path));
+        if let (Some(kind), None | Some(Some(_))) = (kind, on) {
+            self.levels.allowed.push(Allowed { kind, on: on.flatten() });
+        }
+    }
+
+    fn can_be_allowed(&mut self, kind: FindingKind, line: Span, span: Span) -> bool {
+        let is_error = kind.severity() == Severity::Error;
+        if is_error {
+            let message = format!("`{kind}` is an error, which no line allows");
+            let label = "expected a warning or a lint";
+            let word = Span::new(line.start, line.start + "allow".len() as u32);
+            let diagnostic = Diagnostic::error(codes::NOT_ALLOWABLE, message, span, label);
+            let help = "a line that expects it says that the scenario is about it";
+            self.tell(diagnostic.fix(help, word, "expect finding"));
+        }
+        !is_error
+    }
+
+    fn kind_of_finding(&mut self, word: &Name) -> Option<FindingKind> {
+        let known = FindingKind::ALL.map(|kind| (kind.name(), kind));
+        self.word(word, codes::UNKNOWN_FINDING, "finding called", known)
     }
 
     pub(super) fn finding(
@@ -20,8 +49,7 @@ impl Checker<'_> {
         at: Option<&Name>,
         times: Option<&ast::Expression>,
     ) {
-        let known = FindingKind::ALL.map(|kind| (kind.name(), kind));
-        let kind = self.word(kind, codes::UNKNOWN_FINDING, "finding called", known);
+        let kind = self.kind_of_finding(kind);
         let on = on.map(|path| self.element_of(path));
         let at = at.map(|label| self.labelled(label));
         let times = times.map(|times| self.times(times));
@@ -37,7 +65,7 @@ impl Checker<'_> {
 
     /// Until all names are known, the place in the list of names stands for the first of them.
     fn element_of(&mut self, path: &Path) -> Option<Element> {
-        let buffer = self.buffer(path)?;
+        let buffer = self.named_buffer(path, &[Kind::Buffer, Kind::HostBuffer])?;
         let index = match &buffer.index {
             None => Some(0),
             Some(Formula::Constant(index)) => u32::try_from(*index).ok(),
@@ -77,6 +105,9 @@ impl Checker<'_> {
             if let Demand::Finding { on: Some(on), .. } = &mut expect.demand {
                 on.base = BufferId::from_usize(bases[on.base.index()]);
             }
+        }
+        for on in self.levels.allowed.iter_mut().filter_map(|allowed| allowed.on.as_mut()) {
+            on.base = BufferId::from_usize(bases[on.base.index()]);
         }
     }
 }
