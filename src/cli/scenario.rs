@@ -1,16 +1,21 @@
 //! A scenario file from its bytes to its outcome: what `run`, `test` and the test harness have in common.
 
-use super::outside::{self, Complaint};
+use super::outside::{self, Complaint, Status};
 use super::{Place, diagnostics, snapshots};
 use crate::base::{Diagnostic, nearest};
 use crate::engine::{Ending, Stop};
-use crate::oracle::{Accounting, Broken, Expectations, Verdict};
+use crate::oracle::{Accounting, Broken, Expectations, Finding, Recording, Verdict};
 use crate::profile::Profile;
-use crate::report::{Closing, Compared, Failing, Lines, Notation, Options, Origin, Snapshots, States, Text};
+use crate::report::{
+    Closing, Compared, Failing, Lines, Notation, Options, Origin, Sarif, Snapshots, States, Text, Told, explained, shown,
+};
 use crate::scenario::Program;
-use crate::trace::{Detail, Event, Sink};
+use crate::trace::{Detail, Event, Nothing, Sink};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+/// A run of at most so many statements is recorded to explain what was found in it.
+const RECORDED_MAX: u64 = 1_000_000;
 
 /// A scenario file that was read.
 #[derive(Clone, Debug)]
@@ -66,6 +71,11 @@ impl Outcome {
     /// Whether everything holds.
     pub fn holds(&self) -> bool {
         self.verdict.holds() && !self.compared.fails()
+    }
+
+    /// How a command that runs it ends.
+    pub fn status(&self) -> Status {
+        if self.holds() { Status::Holds } else { Status::Fails }
     }
 }
 
@@ -222,7 +232,15 @@ impl Scenario {
         let mut text = Text::new(program, self.origin(program, settings.seed), settings.options);
         let (mut outcome, ending) = self.judge(program, settings, &mut text)?;
         let compared = outcome.compared.clone();
-        let closing = Closing { end: ending.at, verdict: &outcome.verdict, compared, accept: self.accept() };
+        let verdict = &outcome.verdict;
+        let told = self.told(program, settings.seed, shown(verdict));
+        let explained = diagnostics::found(
+            &self.shown(),
+            &self.text,
+            &explained(program, &told),
+            settings.options.colour,
+        );
+        let closing = Closing { end: ending.at, verdict, explained, compared, accept: self.accept() };
         outcome.report = text.finish(&closing);
         Ok(outcome)
     }
@@ -241,7 +259,8 @@ impl Scenario {
     ) -> Result<(Outcome, std::io::Result<W>), Complaint> {
         let mut lines = Lines::new(program, &self.origin(program, settings.seed), notation, out);
         let (outcome, ending) = self.judge(program, settings, &mut lines)?;
-        let written = lines.finish(ending.at, &outcome.verdict, &outcome.compared);
+        let told = self.told(program, settings.seed, outcome.verdict.findings.iter().collect());
+        let written = lines.finish(ending.at, &outcome.verdict, &told, &outcome.compared);
         Ok((outcome, written))
     }
 
@@ -259,6 +278,43 @@ impl Scenario {
         let mut states = States::new(program, out);
         let (outcome, _) = self.judge(program, settings, &mut states)?;
         Ok((outcome, states.finish()))
+    }
+
+    /// Runs, with the findings and what else fails as SARIF.
+    ///
+    /// # Errors
+    ///
+    /// A snapshot file that cannot be read or written.
+    pub fn run_as_sarif(
+        &self,
+        program: &Program,
+        settings: &Settings,
+    ) -> Result<(Outcome, String), Complaint> {
+        let (outcome, _) = self.judge(program, settings, &mut Nothing)?;
+        let sarif = Sarif {
+            program,
+            text: &self.text,
+            origin: self.origin(program, settings.seed),
+            told: self.told(program, settings.seed, outcome.verdict.findings.iter().collect()),
+            failures: &outcome.failures,
+            status: outcome.status() as u8,
+        };
+        let document = sarif.document();
+        Ok((outcome, document))
+    }
+
+    /// What there is to tell about findings, some of it from a second run.
+    fn told<'a>(&self, program: &Program, seed: u64, findings: Vec<&'a Finding>) -> Vec<Told<'a>> {
+        let mut told: Vec<Told<'a>> = findings.into_iter().map(Told::new).collect();
+        let is_any_missing = told.iter().any(|told| told.finding.missing.is_some());
+        if is_any_missing && program.length <= RECORDED_MAX {
+            let mut recording = Recording::new(&program.setup);
+            crate::engine::run(program, seed, &mut recording);
+            for told in &mut told {
+                told.explanation = told.finding.missing.and_then(|missing| recording.explain(&missing));
+            }
+        }
+        told
     }
 
     fn judge(

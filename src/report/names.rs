@@ -306,6 +306,7 @@ mod tests {
         Program {
             variant: None,
             variants: Vec::new(),
+            levels: Default::default(),
             title: String::new(),
             setup,
             names: Default::default(),

@@ -31,6 +31,8 @@ mod oxicuda;
 mod readme;
 mod ready;
 mod reports;
+#[cfg(feature = "cli")]
+mod sarif;
 mod seed_model;
 #[cfg(feature = "cli")]
 mod soup;

@@ -84,24 +84,25 @@ fn not_there(one: &One<'_>) -> Option<String> {
 fn this_run(one: &One<'_>, missing: &Missing) -> Option<String> {
     let Explanation { from, to, reuse, .. } = one.explanation?;
     let (first, second) = (one.operation(missing.from.stmt), one.operation(missing.to.stmt));
-    let mut parts = vec![format!("{first} {}, {second} {}", when(*from), when(*to))];
+    let mut told = format!("{first} {}, {second} {}", when(*from), when(*to));
     if let (Some(from), Some(to)) = (from, to) {
-        parts.push(match (from.is_before(*to), to.is_before(*from)) {
-            (true, _) => "in this order, and nothing but the timing made it so".to_owned(),
-            (false, true) => "in the wrong order".to_owned(),
-            (false, false) => "at the same time".to_owned(),
-        });
+        told += match (from.is_before(*to), to.is_before(*from)) {
+            (true, _) => ": in this order, which nothing but the timing made",
+            (false, true) => ": in the wrong order",
+            (false, false) => ": at the same time",
+        };
     }
+    let mut parts = vec![told];
     parts.extend(reuse.as_ref().map(|reuse| given(one, reuse)));
     Some(parts.join("; "))
 }
 
-/// `ran from 0us to 50us`, `was at 50us`.
+/// `ran from 0us to 50us`, `at 50us`.
 fn when(ran: Option<Ran>) -> String {
     match ran {
         None => "never started".to_owned(),
         Some(Ran { start, end: None }) => format!("ran from {} and never ended", time(start)),
-        Some(Ran { start, end: Some(end) }) if start == end => format!("was at {}", time(start)),
+        Some(Ran { start, end: Some(end) }) if start == end => format!("at {}", time(start)),
         Some(Ran { start, end: Some(end) }) => format!("ran from {} to {}", time(start), time(end)),
     }
 }

@@ -3,6 +3,8 @@
 //! It puts them in words and marks places of the text. How that looks on a page, in JSON or in SARIF is not its affair.
 
 mod facts;
+#[cfg(test)]
+mod tests;
 pub(in crate::report) mod words;
 
 use super::names::Book;
@@ -35,10 +37,15 @@ impl<'a> Told<'a> {
 
 /// The findings of a verdict that a report shows in full: the gravest first, as many as are read.
 pub fn shown(verdict: &Verdict) -> Vec<&Finding> {
-    let mut shown: Vec<&Finding> = verdict.findings.iter().filter(|found| found.expected.is_none()).collect();
-    shown.sort_by_key(|finding| finding.kind.severity());
+    let mut shown: Vec<&Finding> = told(verdict).filter(|found| found.expected.is_none()).collect();
+    shown.sort_by_key(|finding| finding.severity);
     shown.truncate(SHOWN_MAX);
     shown
+}
+
+/// Those that are told one by one: a deadlock is told with who waits for whom.
+pub(in crate::report) fn told(verdict: &Verdict) -> impl Iterator<Item = &Finding> {
+    verdict.findings.iter().filter(|found| !found.muted && found.kind != FindingKind::Deadlock)
 }
 
 /// Findings as diagnostics.
@@ -60,9 +67,14 @@ pub(in crate::report) fn diagnostic(book: &Book<'_>, told: &Told<'_>) -> Diagnos
     diagnostic
 }
 
+/// What is wrong, in one line.
+pub(in crate::report) fn title(book: &Book<'_>, finding: &Finding) -> String {
+    One { book, finding, explanation: None }.title()
+}
+
 /// How grave it is in a report.
 pub(in crate::report) fn severity(finding: &Finding) -> Severity {
-    match finding.kind.severity() {
+    match finding.severity {
         _ if finding.expected.is_some() => Severity::Note,
         trace::Severity::Error => Severity::Error,
         trace::Severity::Warning => Severity::Warning,
@@ -283,6 +295,7 @@ impl One<'_> {
             }
             Role::Record => "recorded here".to_owned(),
             Role::Synchronise => "gives the memory back".to_owned(),
+            Role::Waiter => "waits".to_owned(),
             Role::Destroy => "destroyed here".to_owned(),
             Role::Import => "imported here".to_owned(),
             Role::FreeOfImport => {

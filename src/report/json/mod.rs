@@ -3,6 +3,7 @@
 //! Sizes are bytes and times are virtual nanoseconds, all as integers. The order of the fields never changes.
 
 mod calls;
+mod explanation;
 mod graphs;
 mod verdict;
 
@@ -10,6 +11,7 @@ use crate::base::{Nanos, PoolId};
 use crate::oracle::Verdict;
 use crate::report::Origin;
 use crate::report::document::{Document, Notation};
+use crate::report::Told;
 use crate::report::names::Book;
 use crate::report::text::Compared;
 use crate::scenario::{Names, Program};
@@ -49,13 +51,19 @@ impl<'p, W: Write> Lines<'p, W> {
         Self { book: Book::new(program), document: Document::new(notation, &header, "events", out) }
     }
 
-    /// Writes the verdict.
+    /// Writes the verdict, with what there is to tell about each of its findings.
     ///
     /// # Errors
     ///
     /// The first write that failed.
-    pub fn finish(self, end: Nanos, verdict: &Verdict, compared: &Compared) -> io::Result<W> {
-        let line = ending(&self.book, end, verdict, compared);
+    pub fn finish(
+        self,
+        end: Nanos,
+        verdict: &Verdict,
+        told: &[Told<'_>],
+        compared: &Compared,
+    ) -> io::Result<W> {
+        let line = ending(&self.book, end, verdict, told, compared);
         self.document.finish(Some(("verdict", &line)))
     }
 }

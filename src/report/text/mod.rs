@@ -74,6 +74,8 @@ pub struct Closing<'a> {
     pub end: Nanos,
     /// The verdict.
     pub verdict: &'a Verdict,
+    /// What is shown in full of the findings, each as it is to look; the others are told in short.
+    pub explained: Vec<String>,
     /// The snapshots.
     pub compared: Compared,
     /// The command that accepts them.
@@ -85,6 +87,8 @@ pub struct Closing<'a> {
 pub struct Failing {
     /// The line that it is about, if it is about one.
     pub line: Option<u32>,
+    /// What kind of thing it is: a finding, a failure, `expectation` or `stopped`.
+    pub code: &'static str,
     /// What fails, and how.
     pub text: String,
 }
@@ -149,6 +153,7 @@ impl<'p> Text<'p> {
         // What was found stands first and has no limit; what it was found in shares the rest of the lines.
         let room = LINES_MAX - lines.len() - last.len();
         lines.extend(self.failures.lines(book, verdict, width));
+        lines.extend(findings::lines(book, verdict, &closing.explained, width));
         lines.extend(self.mismatches.lines(book, verdict, width));
         lines.extend(lay_out(sections, room));
         if let Compared::Different(differences) = &closing.compared {
@@ -283,6 +288,9 @@ fn paint(line: &str) -> String {
         "Where the",
         "Snapshot:",
     ];
+    if line.contains('\x1b') {
+        return line.to_owned();
+    }
     if line.starts_with("error") || line.starts_with("fails:") {
         return whole(RED);
     }
