@@ -318,6 +318,7 @@ mod tests {
             conditional: Vec::new(),
             expects: index_vec![],
             snapshots: index_vec![],
+            levels: Default::default(),
         }
     }
 
