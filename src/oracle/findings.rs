@@ -301,3 +301,115 @@ impl Findings {
         self.found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Allowed, Element};
+
+    const X: usize = 0;
+    const Y: usize = 1;
+
+    fn stmt(nth: usize) -> StmtId {
+        StmtId::from_usize(nth)
+    }
+
+    /// One finding a kind, each at a statement of its own.
+    fn found(kinds: &[(FindingKind, usize)]) -> Findings {
+        let mut findings = Findings::default();
+        for (nth, (kind, name)) in kinds.iter().enumerate() {
+            findings.add(Found {
+                kind: *kind,
+                certainty: None,
+                stmt: stmt(nth),
+                others: &[],
+                names: &[Some(BufferId::from_usize(*name))],
+                missing: None,
+            });
+        }
+        findings
+    }
+
+    fn allowed(kind: FindingKind, on: Option<usize>) -> Allowed {
+        Allowed { kind, on: on.map(|nth| Element { base: BufferId::from_usize(nth), index: 0 }) }
+    }
+
+    fn line(demand: Demand) -> Expect {
+        Expect { stmt: stmt(9), demand }
+    }
+
+    fn holds(findings: &mut Findings, demand: Demand) -> bool {
+        findings.judge(&line(demand)).expect("it is about findings").is_none()
+    }
+
+    fn finding(kind: FindingKind) -> Demand {
+        Demand::Finding { kind, on: None, at: None, times: None }
+    }
+
+    #[test]
+    fn what_is_allowed_is_muted_and_fails_no_line() {
+        use FindingKind::{Leak, RedundantWait};
+        let allow = |allowed| Levels { allowed, ..Levels::default() };
+        for (levels, muted, none, no_leaks) in [
+            (allow(vec![]), [false; 3], false, false),
+            (allow(vec![allowed(Leak, None)]), [true, true, false], false, true),
+            (allow(vec![allowed(Leak, Some(Y))]), [false, true, false], false, false),
+            (allow(vec![allowed(Leak, None), allowed(RedundantWait, Some(X))]), [true; 3], true, true),
+        ] {
+            let mut findings = found(&[(Leak, X), (Leak, Y), (RedundantWait, X)]);
+            findings.weigh(&levels);
+            assert_eq!(holds(&mut findings, Demand::NoFindings), none, "{levels:?}");
+            assert_eq!(holds(&mut findings, Demand::NoLeaks), no_leaks, "{levels:?}");
+            let findings = findings.finish();
+            let told: Vec<bool> = findings.iter().map(|finding| finding.muted).collect();
+            assert_eq!(told, muted, "{levels:?}");
+            // A line says that there are none, which makes those that are told errors.
+            assert_eq!(findings.iter().any(Finding::fails), !no_leaks, "{levels:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_denied_fails_unless_it_is_allowed_or_expected() {
+        use FindingKind::Leak;
+        let denied = Levels { denied: [Leak].into(), ..Levels::default() };
+        let both = Levels { allowed: vec![allowed(Leak, None)], ..denied.clone() };
+        for (levels, expects, fails) in [
+            (&Levels::default(), false, false),
+            (&denied, false, true),
+            (&denied, true, false),
+            (&both, false, false),
+        ] {
+            let mut findings = found(&[(Leak, X)]);
+            findings.weigh(levels);
+            assert!(!expects || holds(&mut findings, finding(Leak)));
+            assert_eq!(findings.finish()[0].fails(), fails, "{levels:?} {expects}");
+        }
+    }
+
+    #[test]
+    fn an_expected_finding_is_told_although_it_is_allowed() {
+        let mut findings = found(&[(FindingKind::Leak, X)]);
+        findings.weigh(&Levels { allowed: vec![allowed(FindingKind::Leak, None)], ..Levels::default() });
+        assert!(holds(&mut findings, finding(FindingKind::Leak)));
+        let told = &findings.finish()[0];
+        assert_eq!((told.muted, told.expected), (false, Some(stmt(9))));
+    }
+
+    #[test]
+    fn a_failing_statement_expects_what_explains_its_failure() {
+        use FindingKind::{DoubleFree, Race};
+        for (kind, failure, allows, explains, none) in [
+            (DoubleFree, Failure::InvalidValue, true, true, true),
+            (DoubleFree, Failure::InvalidValue, false, true, false),
+            (DoubleFree, Failure::OutOfMemory, true, false, false),
+            (Race, Failure::InvalidValue, true, false, false),
+        ] {
+            let mut findings = found(&[(kind, X)]);
+            assert!(!findings.explain(stmt(1), failure, allows), "another statement");
+            assert_eq!(findings.explain(stmt(0), failure, allows), explains, "{kind} {failure}");
+            findings.weigh(&Levels::default());
+            assert_eq!(holds(&mut findings, Demand::NoFindings), none, "{kind} {failure} {allows}");
+            assert_eq!(findings.finish()[0].fails(), !none, "{kind} {failure} {allows}");
+        }
+    }
+}

@@ -319,6 +319,7 @@ mod tests {
             conditional: Vec::new(),
             expects: index_vec![],
             snapshots: index_vec![],
+            levels: Default::default(),
         }
     }
 

@@ -15,30 +15,26 @@ impl Checker<'_> {
 
     pub(super) fn allow(&mut self, span: Span, allow: &ast::Allow) {
         self.begin(span, Outcome::Succeeds);
-        let kind = self.kind_of_finding(&allow.kind);
-        let kind = kind.filter(|kind| self.can_be_allowed(*kind, span, allow.kind.span));
+        let kind = self.allowable(span, &allow.kind);
         let on = allow.on.as_ref().map(|path| self.element_of(path));
         if let (Some(kind), None | Some(Some(_))) = (kind, on) {
             self.levels.allowed.push(Allowed { kind, on: on.flatten() });
         }
     }
 
-    fn can_be_allowed(&mut self, kind: FindingKind, line: Span, span: Span) -> bool {
-        let is_error = kind.severity() == Severity::Error;
-        if is_error {
-            let message = format!("`{kind}` is an error, which no line allows");
-            let label = "expected a warning or a lint";
-            let word = Span::new(line.start, line.start + "allow".len() as u32);
-            let diagnostic = Diagnostic::error(codes::NOT_ALLOWABLE, message, span, label);
-            let help = "a line that expects it says that the scenario is about it";
-            self.tell(diagnostic.fix(help, word, "expect finding"));
+    fn allowable(&mut self, line: Span, word: &Name) -> Option<FindingKind> {
+        let (errors, others): (Vec<_>, Vec<_>) =
+            FindingKind::ALL.into_iter().partition(|kind| kind.severity() == Severity::Error);
+        if !errors.iter().any(|kind| kind.name() == word.text) {
+            let known = others.into_iter().map(|kind| (kind.name(), kind));
+            return self.word(word, codes::UNKNOWN_FINDING, "warning or lint called", known);
         }
-        !is_error
-    }
-
-    fn kind_of_finding(&mut self, word: &Name) -> Option<FindingKind> {
-        let known = FindingKind::ALL.map(|kind| (kind.name(), kind));
-        self.word(word, codes::UNKNOWN_FINDING, "finding called", known)
+        let message = format!("`{}` is an error, which no line allows", word.text);
+        let label = "expected a warning or a lint";
+        let begin = Span::new(line.start, line.start + "allow".len() as u32);
+        let diagnostic = Diagnostic::error(codes::NOT_ALLOWABLE, message, word.span, label);
+        self.tell(diagnostic.fix("a line can only expect it", begin, "expect finding"));
+        None
     }
 
     pub(super) fn finding(
@@ -49,7 +45,8 @@ impl Checker<'_> {
         at: Option<&Name>,
         times: Option<&ast::Expression>,
     ) {
-        let kind = self.kind_of_finding(kind);
+        let known = FindingKind::ALL.map(|kind| (kind.name(), kind));
+        let kind = self.word(kind, codes::UNKNOWN_FINDING, "finding called", known);
         let on = on.map(|path| self.element_of(path));
         let at = at.map(|label| self.labelled(label));
         let times = times.map(|times| self.times(times));
