@@ -306,7 +306,6 @@ mod tests {
         Program {
             variant: None,
             variants: Vec::new(),
-            levels: Default::default(),
             title: String::new(),
             setup,
             names: Default::default(),

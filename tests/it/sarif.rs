@@ -9,7 +9,13 @@ use std::path::Path;
 const SCHEMA: &str = include_str!("sarif/sarif-schema-2.1.0.json");
 
 fn validator() -> jsonschema::Validator {
-    let schema = serde_json::from_str(SCHEMA).expect("the schema is JSON");
+    let mut schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
+    // A pattern of the published schema has a bracket too many, which the validator does not take.
+    for name in ["run", "toolComponent"] {
+        let language = schema["definitions"][name]["properties"]["language"].as_object_mut();
+        let pattern = language.expect("a property").remove("pattern").expect("a pattern");
+        assert_eq!(pattern, "^[a-zA-Z]{2}|^[a-zA-Z]{2}-[a-zA-Z]{2}]?$");
+    }
     jsonschema::validator_for(&schema).expect("the schema is one")
 }
 
