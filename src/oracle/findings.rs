@@ -133,7 +133,7 @@ impl Finding {
     pub(crate) fn made_up(kind: FindingKind, stmt: StmtId, name: Option<BufferId>) -> Self {
         let mut findings = Findings::default();
         let (certainty, missing) = (None, None);
-        findings.add(Found { kind, certainty, stmt, others: &[], names: &[name], missing });
+        findings.add(Found { kind, certainty, stmt, others: &[], names: &[name], times: 1, missing });
         findings.finish().remove(0)
     }
 
@@ -187,6 +187,7 @@ pub(super) struct Found<'a> {
     /// The first name is that of the memory where the statement stands.
     pub(super) names: &'a [Option<BufferId>],
     pub(super) missing: Option<Missing>,
+    pub(super) times: u64,
 }
 
 /// What tells a finding from others: two of the same kind and the same statements are one.
@@ -203,7 +204,7 @@ pub(super) struct Findings {
 impl Findings {
     /// Adds one.
     pub(super) fn add(&mut self, new: Found<'_>) {
-        let Found { kind, certainty, stmt, others, names, missing } = new;
+        let Found { kind, certainty, stmt, others, names, missing, times } = new;
         let identity = (kind, stmt, others.to_vec());
         let nth = *self.known.entry(identity).or_insert(self.found.len());
         if nth == self.found.len() {
@@ -222,10 +223,10 @@ impl Findings {
             });
         }
         let finding = &mut self.found[nth];
-        finding.times += 1;
+        finding.times += times;
         finding.certainty = finding.certainty.max(certainty);
         let names: BTreeSet<BufferId> = names.iter().copied().flatten().collect();
-        names.into_iter().for_each(|name| *finding.names.entry(name).or_default() += 1);
+        names.into_iter().for_each(|name| *finding.names.entry(name).or_default() += times);
     }
 
     /// Adds that nothing could advance any more, which a host thread had noticed in a statement.
@@ -235,7 +236,7 @@ impl Findings {
         let stmt = waiting.next_back().unwrap_or(noticed);
         let others: Vec<_> = waiting.map(|stmt| (Role::Waiter, Some(stmt))).collect();
         let (kind, certainty) = (FindingKind::Deadlock, None);
-        self.add(Found { kind, certainty, stmt, others: &others, names: &[], missing: None });
+        self.add(Found { kind, certainty, stmt, others: &others, names: &[], times: 1, missing: None });
     }
 
     /// Whether one says why calls of a statement failed so. It is expected where the statement `allows` for that.
@@ -324,6 +325,7 @@ mod tests {
                 stmt: stmt(nth),
                 others: &[],
                 names: &[Some(BufferId::from_usize(*name))],
+                times: 1,
                 missing: None,
             });
         }
