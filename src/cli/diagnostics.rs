@@ -11,6 +11,8 @@ const SHOWN_MAX: usize = 50;
 const COLUMNS: usize = 80;
 /// A longer word of the text is cut where it is quoted.
 const WORD_MAX: usize = 40;
+/// A space that does not end a word.
+const TIE: &str = "\u{a0}";
 /// So many lines of one message are shown.
 const LINES_MAX: usize = 8;
 /// A place that is further away, in lines, is told and not shown.
@@ -156,11 +158,22 @@ fn facts(facts: &[Fact], gutter: usize) -> Vec<Message<'static>> {
     let message = |fact: &Fact| {
         let pad = widest.saturating_sub(fact.name.width());
         let indent = gutter + "= : ".len() + fact.name.width().max(widest);
-        let text = fact.text.split('\n').map(|line| wrapped(line, indent)).collect::<Vec<_>>().join("\n");
+        let lines = fact.text.split('\n').map(|line| wrapped(&together(line), indent).replace(TIE, " "));
+        let text = lines.collect::<Vec<_>>().join("\n");
         let text: Vec<String> = text.lines().map(|line| format!("{}{line}", " ".repeat(pad))).collect();
         Level::NOTE.with_name(fact.name).message(text.join("\n"))
     };
     facts.iter().map(message).collect()
+}
+
+/// The same text, with what stands between two backquotes and is short as one word.
+fn together(text: &str) -> String {
+    let parts =
+        text.split('`').enumerate().map(|(nth, part)| match nth % 2 == 1 && part.width() < WORD_MAX - 2 {
+            true => part.replace(' ', TIE),
+            false => part.to_owned(),
+        });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 /// The mend as a change of the text.

@@ -7,7 +7,8 @@ use crate::engine::{Ending, Stop};
 use crate::oracle::{Accounting, Broken, Expectations, Finding, Recording, Verdict};
 use crate::profile::Profile;
 use crate::report::{
-    Closing, Compared, Failing, Lines, Notation, Options, Origin, Sarif, Snapshots, States, Text, Told, explained, shown,
+    Closing, Compared, Failing, Lines, Notation, Options, Origin, Sarif, Snapshots, States, Text, Told,
+    explained, shown,
 };
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Nothing, Sink};

@@ -20,8 +20,10 @@ fn validator() -> jsonschema::Validator {
 }
 
 fn assert_valid(validator: &jsonschema::Validator, document: &Value, of: &str) {
-    let wrong: Vec<String> =
-        validator.iter_errors(document).map(|error| format!("{error} at {}", error.instance_path())).collect();
+    let wrong: Vec<String> = validator
+        .iter_errors(document)
+        .map(|error| format!("{error} at {}", error.instance_path()))
+        .collect();
     assert!(wrong.is_empty(), "{of}: {wrong:#?}");
 }
 
@@ -115,8 +117,12 @@ fn an_expected_finding_is_suppressed_by_its_line() {
         line.chars().take(number("endColumn") - 1).skip(number("startColumn") - 1).collect::<String>()
     };
     assert_eq!(line(&result["locations"][0]), "free x as early");
-    assert_eq!(line(&result["suppressions"][0]["location"]), "expect finding freed_before_importer on x at early");
-    let related: Vec<String> = result["relatedLocations"].as_array().expect("a list").iter().map(line).collect();
+    assert_eq!(
+        line(&result["suppressions"][0]["location"]),
+        "expect finding freed_before_importer on x at early"
+    );
+    let related: Vec<String> =
+        result["relatedLocations"].as_array().expect("a list").iter().map(line).collect();
     assert_eq!(related, ["y = import hx from q", "free y"]);
 }
 

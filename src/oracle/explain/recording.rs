@@ -131,9 +131,8 @@ impl Recording {
     /// The next allocation that has got memory of this one, and what used both at once.
     pub(super) fn reuse(&self, alloc: AllocId) -> Option<Reuse> {
         let old = self.allocations.get(&alloc.serial)?;
-        let is_next = |new: &&Allocation| {
-            new.policy.is_some_and(Policy::can_reuse) && new.range.overlaps(old.range)
-        };
+        let is_next =
+            |new: &&Allocation| new.policy.is_some_and(Policy::can_reuse) && new.range.overlaps(old.range);
         let new = self.allocations.range(alloc.serial + 1..).map(|(_, new)| new).find(is_next)?;
         let pairs = old.uses.iter().flat_map(|old| new.uses.iter().map(move |new| (*old, *new)));
         let together = pairs.take(POINTS_MAX).find_map(|(old, new)| {

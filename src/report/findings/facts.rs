@@ -7,26 +7,24 @@ use crate::oracle::{By, Certainty, Explanation, Link, Missing, Ran, Reuse, Role}
 use crate::report::text::time;
 use crate::trace::{FindingKind, Severity};
 
-/// All facts, in the order in which they are read.
+/// What a use breaks that comes after the call of the free.
+const SUBMITTED_AFTER: &str = "work that is submitted after the call of a free must not use the memory";
+
+/// All facts, in the order in which they are read. What is no error is told in fewer words.
 pub(super) fn of(one: &One<'_>) -> Vec<Fact> {
-    let severity = one.finding.kind.severity();
+    let missing = one.finding.missing;
     let mut facts = Vec::new();
     let mut add = |name, text: Option<String>| facts.extend(text.map(|text| Fact { name, text }));
-    let Words { mend, .. } = about(one.finding.kind);
-    match one.finding.missing {
-        Some(missing) => {
-            add("missing", Some(arrow(one, [missing.from.stmt, missing.to.stmt])));
-            add("nearest", nearest(one));
-            add("timing", timing(one).map(str::to_owned));
-            add("this run", this_run(one, &missing));
-        }
-        None => {
-            add("timing", timing(one).map(str::to_owned));
-            add("note", not_there(one));
-        }
+    add("missing", missing.map(|missing| arrow(one, [missing.from.stmt, missing.to.stmt])));
+    if one.is_error() {
+        add("nearest", missing.and_then(|_| nearest(one)));
+        add("timing", missing.map(|_| timing(one).to_owned()));
     }
+    add("this run", missing.and_then(|missing| this_run(one, &missing)));
+    add("note", not_there(one));
     add("rule", Some(rule(one)));
-    add("to do", (severity != Severity::Error || one.finding.missing.is_none()).then(|| mend.to_owned()));
+    let is_clear = missing.is_some() && one.is_error();
+    add("to do", (!is_clear).then(|| about(one.finding.kind).mend.to_owned()));
     add("mute or expect", Some(mute(one)));
     facts
 }
@@ -59,13 +57,10 @@ fn nearest(one: &One<'_>) -> Option<String> {
     })
 }
 
-fn timing(one: &One<'_>) -> Option<&'static str> {
-    match (one.finding.kind, one.finding.certainty) {
-        (FindingKind::OrderedByLuck, _) => Some("possible: another timing has them in another order"),
-        (_, Some(Certainty::Possible)) => Some("possible: nothing orders the two, so that some timing breaks"),
-        (_, Some(Certainty::Definite)) => Some("definite: it is so with every timing"),
-        (_, None) if one.finding.missing.is_some() => Some("judged by what is ordered, with any timing"),
-        (_, None) => None,
+fn timing(one: &One<'_>) -> &'static str {
+    match one.finding.certainty {
+        Some(Certainty::Definite) => "definite: it is so with every timing",
+        Some(Certainty::Possible) | None => "possible: nothing orders the two, so that some timing breaks",
     }
 }
 
@@ -83,7 +78,13 @@ fn not_there(one: &One<'_>) -> Option<String> {
 /// When the two ran, and who got the memory.
 fn this_run(one: &One<'_>, missing: &Missing) -> Option<String> {
     let Explanation { from, to, reuse, .. } = one.explanation?;
-    let (first, second) = (one.operation(missing.from.stmt), one.operation(missing.to.stmt));
+    let [first, second] = [missing.from.stmt, missing.to.stmt].map(|stmt| one.operation(stmt).to_owned());
+    let line = |stmt| format!("line {}", one.book.line(stmt));
+    // Two lines may say the same.
+    let (first, second) = match first == second {
+        true => (line(missing.from.stmt), line(missing.to.stmt)),
+        false => (first, second),
+    };
     let mut told = format!("{first} {}, {second} {}", when(*from), when(*to));
     if let (Some(from), Some(to)) = (from, to) {
         told += match (from.is_before(*to), to.is_before(*from)) {
@@ -111,7 +112,10 @@ fn when(ran: Option<Ran>) -> String {
 fn given(one: &One<'_>, reuse: &Reuse) -> String {
     let policy = reuse.policy.map(|policy| format!(" ({policy})")).unwrap_or_default();
     let to = one.book.asked_as(reuse.stmt);
-    let of = one.finding.name.map_or("the memory".to_owned(), |name| format!("{}'s memory", one.book.own_name(name)));
+    let of = one
+        .finding
+        .name
+        .map_or("the memory".to_owned(), |name| format!("{}'s memory", one.book.own_name(name)));
     let given = format!("line {} gave {of} to {to}{policy}", one.book.line(reuse.stmt));
     match reuse.together {
         Some((old, new, Ran { start, end: Some(end) })) => format!(
@@ -133,18 +137,18 @@ fn given(one: &One<'_>, reuse: &Reuse) -> String {
 
 fn rule(one: &One<'_>) -> String {
     let Words { rule, source, number, .. } = about(one.finding.kind);
-    let word = match number {
-        // Used once the call of the free had returned.
-        Some(16) if is_submitted_after(one) => "R18".to_owned(),
-        Some(number) => format!("R{number}"),
-        None => one.finding.kind.name().to_owned(),
-    };
+    if is_submitted_after(one) {
+        return format!("{SUBMITTED_AFTER}\n(CUDA driver API, cuMemFreeAsync; `millpond explain R18`)");
+    }
+    let word = number.map_or(one.finding.kind.name().to_owned(), |number| format!("R{number}"));
     format!("{rule}\n({source}; `millpond explain {word}`)")
 }
 
 fn is_submitted_after(one: &One<'_>) -> bool {
     let is_last = one.finding.missing.is_some_and(|missing| missing.from.stmt == one.finding.stmt);
-    one.finding.kind == FindingKind::UseAfterFree && is_last && one.finding.certainty == Some(Certainty::Definite)
+    one.finding.kind == FindingKind::UseAfterFree
+        && is_last
+        && one.finding.certainty == Some(Certainty::Definite)
 }
 
 fn mute(one: &One<'_>) -> String {

@@ -98,7 +98,12 @@ impl One<'_> {
         let side = |pick: fn(&Missing) -> StmtId| missing.as_ref().map_or(stmt, pick);
         let (from, to) = (side(|missing| missing.from.stmt), side(|missing| missing.to.stmt));
         let may = if certainty == Some(Certainty::Definite) { "is" } else { "may be" };
-        let other = |role| self.other(role).map_or("another operation".to_owned(), |stmt| self.quoted(stmt));
+        let other = |role| self.other(role).map_or("a synchronise".to_owned(), |stmt| self.quoted(stmt));
+        // Two lines may say the same.
+        let both = match self.operation(from) == self.operation(to) {
+            true => format!("{}{} and{}", self.quoted(from), self.on(from), self.on(to)),
+            false => format!("{} and {}", self.quoted(from), self.quoted(to)),
+        };
         let title = match kind {
             FindingKind::UseBeforeAlloc => {
                 format!("{memory} {may} used by {} before its allocation", self.quoted(to))
@@ -112,15 +117,9 @@ impl One<'_> {
             }
             FindingKind::DoubleFree => format!("{memory} is freed a second time"),
             FindingKind::InvalidFree => format!("{memory} cannot be freed by {operation}"),
-            FindingKind::Race => {
-                format!("{} and {} touch {memory}, and nothing orders them", self.quoted(from), self.quoted(to))
-            }
+            FindingKind::Race => format!("{both} touch {memory}, and nothing orders them"),
             FindingKind::HostRace => {
-                format!(
-                    "{} and {} touch {memory}, one of them on the host, and nothing orders them",
-                    self.quoted(from),
-                    self.quoted(to)
-                )
+                format!("{both} touch {memory}, one on the host, and nothing orders them")
             }
             FindingKind::AccessDenied => format!("{operation} touches {memory}, which its device may not"),
             FindingKind::Deadlock => "nothing can advance any more".to_owned(),
@@ -135,9 +134,7 @@ impl One<'_> {
                 format!("{operation} reads bytes of {memory} that nothing has written")
             }
             FindingKind::Leak => format!("{memory} is never freed"),
-            FindingKind::Overlap => {
-                format!("{memory} and what {} gives have the same bytes at once", other(Role::Reuse))
-            }
+            FindingKind::Overlap => format!("{operation} gets bytes of {memory} that are still in use"),
             FindingKind::UnrecordedWait => {
                 format!("{operation} waits for nothing: the event was never recorded")
             }
@@ -173,7 +170,7 @@ impl One<'_> {
     /// A statement without its stream, its label and what it says about its success.
     pub(in crate::report) fn operation(&self, stmt: StmtId) -> &str {
         let text = self.book.operation(stmt);
-        let ends = [" as ", " fails ", " or_fails ", " else ", " {"].map(|word| text.find(word));
+        let ends = [" as ", " fails ", " or_fails ", " else ", " takes ", " {"].map(|word| text.find(word));
         text[..ends.into_iter().flatten().min().unwrap_or(text.len())].trim_end()
     }
 
@@ -184,7 +181,8 @@ impl One<'_> {
     /// ` on s`, for a statement that names its stream.
     fn on(&self, stmt: StmtId) -> String {
         let text = self.book.program.statements[stmt].text.as_str();
-        let stream = text.strip_suffix(self.book.operation(stmt)).map(|stream| stream.trim_end_matches([':', ' ']));
+        let stream =
+            text.strip_suffix(self.book.operation(stmt)).map(|stream| stream.trim_end_matches([':', ' ']));
         stream.filter(|stream| !stream.is_empty()).map_or(String::new(), |stream| format!(" on {stream}"))
     }
 
@@ -196,21 +194,22 @@ impl One<'_> {
         self.finding.others.iter().find(|(role, _)| *role == wanted).and_then(|(_, stmt)| *stmt)
     }
 
-    /// The part of a statement that is marked: behind its stream.
+    /// The part of a statement that is marked: behind its stream, before its label.
     pub(in crate::report) fn span(&self, stmt: StmtId) -> Span {
         let statement = &self.book.program.statements[stmt];
-        let text = statement.text.lines().next().unwrap_or_default();
-        let before = text.len() - text.strip_suffix(self.book.operation(stmt)).map_or(text.len(), |_| {
-            self.book.operation(stmt).len()
-        });
-        let start = statement.span.start + before as u32;
-        Span::new(start, (statement.span.start + text.len() as u32).min(statement.span.end).max(start))
+        let behind = self.book.operation(stmt).len();
+        let start = statement.span.start + (statement.text.len() - behind) as u32;
+        let marked = self.operation(stmt).lines().next().unwrap_or_default();
+        Span::new(start, start + marked.len() as u32)
     }
 
     /// The statement that is wrong.
     fn primary(&self) -> Label {
         let Finding { kind, stmt, missing, .. } = self.finding;
-        let does = self.does(*stmt);
+        let does = match kind {
+            FindingKind::Overlap => format!("gets bytes of {}", self.name()),
+            _ => self.does(*stmt),
+        };
         let message = match (kind, missing) {
             (FindingKind::OrderedByLuck, Some(Missing { from, .. })) if from.stmt != *stmt => {
                 format!("{does}; ordered after line {} by luck only", self.line(from.stmt))
@@ -242,17 +241,19 @@ impl One<'_> {
 
     /// What a statement does to the memory.
     fn does(&self, stmt: StmtId) -> String {
-        let (name, on) = (self.name(), self.on(stmt));
-        let operation = self.operation(stmt);
-        let starts = |word: &str| operation.split([' ', '(']).next() == Some(word);
-        let gives = operation.split_once(" = ").map(|(_, right)| right.split(' ').next().unwrap_or_default());
-        match gives {
-            Some("alloc" | "malloc") => format!("allocates {name}{on}"),
-            Some("import") => format!("imports {name}"),
-            _ if starts("free") => format!("frees {name}{on}"),
-            _ if starts("write") => format!("the host writes {name}"),
-            _ if starts("read") => format!("the host reads {name}"),
-            _ => format!("uses {name}{on}"),
+        let (name, on, operation) = (self.name(), self.on(stmt), self.operation(stmt));
+        let gives = operation.split_once(" = ");
+        let gives = gives.map(|(left, right)| (left, right.split(' ').next().unwrap_or_default()));
+        let (word, rest) = operation.split_once(' ').unwrap_or((operation, ""));
+        // What one process calls x another one may call y.
+        let memory = if operation.contains(name) { name } else { "the memory" };
+        match (gives, word) {
+            (Some((left, "alloc" | "malloc")), _) => format!("allocates {left}{on}"),
+            (Some((left, "import")), _) => format!("imports {left}"),
+            (_, "free") => format!("frees {rest}{on}"),
+            (_, "write") => format!("the host writes {memory}"),
+            (_, "read") => format!("the host reads {memory}"),
+            _ => format!("uses {memory}{on}"),
         }
     }
 
@@ -270,7 +271,9 @@ impl One<'_> {
         if let Some(Missing { from, to, .. }) = self.finding.missing {
             [from.stmt, to.stmt].into_iter().for_each(|stmt| add(stmt, self.does(stmt)));
             let pairs = self.explanation.into_iter().flat_map(|told| told.nearest.windows(2));
-            for [link, next] in pairs.filter_map(|pair| pair.as_array()).filter(|[link, _]| link.by == By::Event).take(1) {
+            for [link, next] in
+                pairs.filter_map(|pair| pair.as_array()).filter(|[link, _]| link.by == By::Event).take(1)
+            {
                 if is_in_one_stream(link.point, from) {
                     let line = self.line(from.stmt);
                     add(link.stmt, format!("recorded before line {line}, so it does not cover it"));
@@ -278,6 +281,10 @@ impl One<'_> {
                 add(next.stmt, "waits for that record".to_owned());
             }
         }
+        // What is no error is told in fewer words.
+        let most = if self.is_error() { labels.len() } else { 1 };
+        labels.sort_by_key(|(stmt, _)| Some(*stmt) == self.other(Role::Allocation) && !self.is_error());
+        labels.truncate(most);
         labels.into_iter().map(|(stmt, message)| Label { span: self.span(stmt), message }).collect()
     }
 
@@ -302,6 +309,11 @@ impl One<'_> {
                 format!("freed by the importer; not ordered before line {}", self.line(self.finding.stmt))
             }
         }
+    }
+
+    /// Whether it is of a kind that is an error.
+    fn is_error(&self) -> bool {
+        self.finding.kind.severity() == trace::Severity::Error
     }
 
     fn facts(&self) -> Vec<Fact> {

@@ -41,7 +41,13 @@ fn named(program: &Program, name: &str) -> Option<BufferId> {
 }
 
 /// A finding about an order that is missing between two lines, and what a run tells about it.
-fn missing(program: &Program, kind: FindingKind, from: Moment, to: Moment, name: &str) -> (Finding, Explanation) {
+fn missing(
+    program: &Program,
+    kind: FindingKind,
+    from: Moment,
+    to: Moment,
+    name: &str,
+) -> (Finding, Explanation) {
     let mut recording = Recording::new(&program.setup);
     crate::engine::run(program, 0, &mut recording);
     let stmt = from.stmt.max(to.stmt);

@@ -335,13 +335,11 @@ pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) 
         found.push(Failing { line: Some(book.line(failed.stmt)), code: failed.failure.name(), text });
     }
     let failing = demands(book, verdict, compared).into_iter().filter(|row| !row.holds);
-    found.extend(
-        failing.map(|row| Failing {
-            line: Some(row.line),
-            code: "expectation",
-            text: format!("{}   {}", row.text, row.outcome),
-        }),
-    );
+    found.extend(failing.map(|row| Failing {
+        line: Some(row.line),
+        code: "expectation",
+        text: format!("{}   {}", row.text, row.outcome),
+    }));
     found.extend(findings::failures(book, verdict));
     if let Some(broken) = &verdict.broken {
         let text = format!("the run stopped: {}", broken.reason);
