@@ -21,7 +21,7 @@ impl<'t> Text<'t> {
         self.sites.at(self.trial.program.statements[stmt].span)
     }
 
-    fn of_role(&self, finding: &Finding, role: Role) -> Option<&'t Site<'t>> {
+    pub(super) fn of_role(&self, finding: &Finding, role: Role) -> Option<&'t Site<'t>> {
         let (_, stmt) = finding.others.iter().find(|(own, _)| *own == role)?;
         self.site((*stmt)?)
     }

@@ -4,10 +4,10 @@ use super::candidate::Candidate;
 use super::lines::Text;
 use super::order::{End, Ordering};
 use super::shown;
-use super::site::Sites;
+use super::site::{Site, Sites};
 use super::trial::{Cost, Problem, Trial};
 use super::{Fix, Search, edited};
-use crate::oracle::{Finding, Moment, Point};
+use crate::oracle::{Finding, Moment, Point, Role};
 use crate::syntax::{self, ast::File};
 use crate::trace::FindingKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,11 +154,8 @@ impl<'t> Text<'t> {
         let mut rounds = Vec::new();
         let lines = self.candidates(finding);
         let ends = self.ends(finding);
-        if let Some((from, to)) = &ends {
-            if let Some(of_all) = self.of_one_cause(from, to) {
-                rounds.push(self.ordering(finding, of_all).candidates());
-            }
-        }
+        let of_all = ends.as_ref().and_then(|(from, to)| self.of_one_cause(from, to));
+        rounds.extend(of_all.map(|ends| self.ordering(finding, ends).candidates()));
         let alone = ends.map(|ends| self.ordering(finding, ends).candidates());
         rounds.push(alone.into_iter().flatten().chain(lines).collect());
         rounds
@@ -171,7 +168,11 @@ impl<'t> Text<'t> {
 
     /// The two ends of the order that is missing.
     fn ends(&self, finding: &Finding) -> Option<(End<'t, 't>, End<'t, 't>)> {
-        let missing = finding.missing?;
+        let Some(missing) = finding.missing else {
+            let from = self.of_role(finding, Role::FreeOfImport)?;
+            let end = |site: &'t Site<'t>| End { site, stream: self.sites.stream(site).map(str::to_owned) };
+            return Some((end(from), end(self.site(finding.stmt)?)));
+        };
         Some((self.end(missing.from)?, self.end(missing.to)?))
     }
 
