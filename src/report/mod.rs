@@ -14,6 +14,7 @@ mod snapshot;
 mod states;
 mod sweep;
 mod text;
+mod tried;
 
 pub use document::Notation;
 pub use findings::{Told, explained, shown};
@@ -24,6 +25,7 @@ pub use snapshot::Snapshots;
 pub use states::States;
 pub use sweep::{Sweep, SweepRow, Tally};
 pub use text::{Closing, Compared, Failing, Options, Text, failures};
+pub use tried::tried;
 
 /// What a report says about where the run came from.
 #[derive(Clone, Debug)]

@@ -10,6 +10,8 @@ mod colours;
 mod conformance;
 mod crossed;
 mod events;
+#[cfg(feature = "cli")]
+mod fix;
 mod expectations;
 #[cfg(feature = "cli")]
 mod fmt;
