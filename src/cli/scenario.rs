@@ -4,19 +4,23 @@ use super::outside::{self, Complaint, Status};
 use super::{Place, diagnostics, snapshots};
 use crate::base::{Diagnostic, nearest};
 use crate::engine::{Ending, Stop};
+use crate::explore::fix::{self, Fix, Limits, Search};
 use crate::oracle::{Accounting, Broken, Expectations, Finding, Recording, Verdict};
 use crate::profile::Profile;
 use crate::report::{
     Closing, Compared, Failing, Lines, Notation, Options, Origin, Sarif, Snapshots, States, Text, Told,
-    explained, shown,
+    explained, remedy, shown,
 };
 use crate::scenario::Program;
-use crate::trace::{Detail, Event, Nothing, Sink};
+use crate::trace::{Detail, Event, Nothing, Setup, Sink};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A run of at most so many statements is recorded to explain what was found in it.
 const RECORDED_MAX: u64 = 1_000_000;
+
+/// Fixes are looked for so many findings.
+const FIXED_MAX: usize = 8;
 
 /// A scenario file that was read.
 #[derive(Clone, Debug)]
@@ -195,7 +199,7 @@ impl Scenario {
         let settings = Settings { accepted: Accepted::Ignored, ..*settings };
         let mut texts = Vec::new();
         for program in programs {
-            texts.extend(self.run(program, &settings)?.snapshots);
+            texts.extend(self.outcome(program, &settings)?.snapshots);
         }
         Ok(snapshots::joined(texts.iter().map(String::as_str)))
     }
@@ -224,6 +228,15 @@ impl Scenario {
         Origin { path, model, profile, seed }
     }
 
+    /// Runs, without any report.
+    ///
+    /// # Errors
+    ///
+    /// A snapshot file that cannot be read or written.
+    pub fn outcome(&self, program: &Program, settings: &Settings) -> Result<Outcome, Complaint> {
+        self.judge(program, settings, &mut Nothing).map(|(outcome, _)| outcome)
+    }
+
     /// Runs, with a report for people.
     ///
     /// # Errors
@@ -234,7 +247,7 @@ impl Scenario {
         let (mut outcome, ending) = self.judge(program, settings, &mut text)?;
         let compared = outcome.compared.clone();
         let verdict = &outcome.verdict;
-        let told = self.told(program, settings.seed, shown(verdict));
+        let told = self.told(program, settings.seed, verdict, shown(verdict));
         let explained = diagnostics::found(
             &self.shown(),
             &self.text,
@@ -260,7 +273,7 @@ impl Scenario {
     ) -> Result<(Outcome, std::io::Result<W>), Complaint> {
         let mut lines = Lines::new(program, &self.origin(program, settings.seed), notation, out);
         let (outcome, ending) = self.judge(program, settings, &mut lines)?;
-        let told = self.told(program, settings.seed, outcome.verdict.findings.iter().collect());
+        let told = self.all_told(program, settings.seed, &outcome.verdict);
         let written = lines.finish(ending.at, &outcome.verdict, &told, &outcome.compared);
         Ok((outcome, written))
     }
@@ -296,7 +309,7 @@ impl Scenario {
             program,
             text: &self.text,
             origin: self.origin(program, settings.seed),
-            told: self.told(program, settings.seed, outcome.verdict.findings.iter().collect()),
+            told: self.all_told(program, settings.seed, &outcome.verdict),
             failures: &outcome.failures,
             status: outcome.status() as u8,
         };
@@ -304,8 +317,14 @@ impl Scenario {
         Ok((outcome, document))
     }
 
-    /// What there is to tell about findings, some of it from a second run.
-    fn told<'a>(&self, program: &Program, seed: u64, findings: Vec<&'a Finding>) -> Vec<Told<'a>> {
+    /// What there is to tell about findings of a verdict: from a second run, and from fixes that were tried.
+    fn told<'a>(
+        &self,
+        program: &Program,
+        seed: u64,
+        verdict: &'a Verdict,
+        findings: Vec<&'a Finding>,
+    ) -> Vec<Told<'a>> {
         let mut told: Vec<Told<'a>> = findings.into_iter().map(Told::new).collect();
         let is_any_missing = told.iter().any(|told| told.finding.missing.is_some());
         if is_any_missing && program.length <= RECORDED_MAX {
@@ -315,7 +334,33 @@ impl Scenario {
                 told.explanation = told.finding.missing.and_then(|missing| recording.explain(&missing));
             }
         }
+        if told.iter().any(|told| told.finding.expected.is_none() && !told.finding.muted) {
+            let fixes = self.fixes(program, seed);
+            for told in &mut told {
+                let nth = verdict.findings.iter().position(|finding| std::ptr::eq(finding, told.finding));
+                let removes = |fix: &&Fix| nth.is_some_and(|nth| fix.removes.contains(&nth));
+                let fix = fixes.iter().find(removes);
+                told.fix = fix.map(|fix| remedy(fix, &program.names, &super::fix::apply(&self.path, false)));
+            }
+        }
         told
+    }
+
+    fn all_told<'a>(&self, program: &Program, seed: u64, verdict: &'a Verdict) -> Vec<Told<'a>> {
+        self.told(program, seed, verdict, verdict.findings.iter().collect())
+    }
+
+    /// The fixes of the first findings of a program that no line expects.
+    fn fixes(&self, program: &Program, seed: u64) -> Vec<Fix> {
+        let read = |text: &str| {
+            let (programs, _) = self.with_text(text.to_owned()).load_all().ok()?;
+            let edited = self.chosen(programs, program.variant.as_deref()).ok()?;
+            let setup = Setup { model: program.setup.model, ..edited.setup };
+            Some(Program { setup, levels: program.levels.clone(), ..edited })
+        };
+        let search = Search { read: &read, seed, limits: Limits::default() };
+        let suggested = fix::suggest(&self.text, &search, FIXED_MAX);
+        suggested.map(|suggested| suggested.fixes).unwrap_or_default()
     }
 
     fn judge(

@@ -25,7 +25,7 @@ pub use snapshot::Snapshots;
 pub use states::States;
 pub use sweep::{Sweep, SweepRow, Tally};
 pub use text::{Closing, Compared, Failing, Options, Text, failures};
-pub use tried::tried;
+pub use tried::{remedy, tried};
 
 /// What a report says about where the run came from.
 #[derive(Clone, Debug)]

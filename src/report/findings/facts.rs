@@ -23,8 +23,7 @@ pub(super) fn of(one: &One<'_>) -> Vec<Fact> {
     add("this run", missing.and_then(|missing| this_run(one, &missing)));
     add("note", not_there(one));
     add("rule", Some(rule(one)));
-    let is_clear = missing.is_some() && one.is_error();
-    add("to do", (!is_clear).then(|| about(one.finding.kind).mend.to_owned()));
+    add("to do", (!one.is_fixed).then(|| about(one.finding.kind).mend.to_owned()));
     add("mute or expect", Some(mute(one)));
     facts
 }
@@ -77,7 +76,9 @@ fn not_there(one: &One<'_>) -> Option<String> {
 
 /// When the two ran, and who got the memory.
 fn this_run(one: &One<'_>, missing: &Missing) -> Option<String> {
-    let Explanation { from, to, reuse, .. } = one.explanation?;
+    let Some(Explanation { from, to, reuse, .. }) = one.explanation else {
+        return one.is_error().then(|| "not recorded: it is too long".to_owned());
+    };
     let [first, second] = [missing.from.stmt, missing.to.stmt].map(|stmt| one.operation(stmt).to_owned());
     let line = |stmt| format!("line {}", one.book.line(stmt));
     // Two lines may say the same.

@@ -56,7 +56,7 @@ pub fn explained(program: &Program, told: &[Told<'_>]) -> Vec<Diagnostic> {
 
 pub(in crate::report) fn diagnostic(book: &Book<'_>, told: &Told<'_>) -> Diagnostic {
     let Told { finding, explanation, fix } = told;
-    let one = One { book, finding, explanation: explanation.as_ref() };
+    let one = One { book, finding, explanation: explanation.as_ref(), is_fixed: fix.is_some() };
     let (message, primary) = (one.title(), one.primary());
     let code = Code(finding.kind.name());
     let mut diagnostic = Diagnostic::error(code, message, primary.span, primary.message);
@@ -69,7 +69,7 @@ pub(in crate::report) fn diagnostic(book: &Book<'_>, told: &Told<'_>) -> Diagnos
 
 /// What is wrong, in one line.
 pub(in crate::report) fn title(book: &Book<'_>, finding: &Finding) -> String {
-    One { book, finding, explanation: None }.title()
+    One { book, finding, explanation: None, is_fixed: false }.title()
 }
 
 /// How grave it is in a report.
@@ -87,6 +87,8 @@ pub(in crate::report) struct One<'a> {
     pub(in crate::report) book: &'a Book<'a>,
     pub(in crate::report) finding: &'a Finding,
     pub(in crate::report) explanation: Option<&'a Explanation>,
+    /// Whether a fix is shown with it.
+    pub(in crate::report) is_fixed: bool,
 }
 
 impl One<'_> {

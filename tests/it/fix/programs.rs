@@ -77,7 +77,8 @@ impl Maker<'_> {
 
     /// A line about a buffer, after all that it has to come after.
     fn about(&mut self, nth: usize, stream: &str, line: String, writes: bool) {
-        let before: Vec<_> = self.buffers[nth].lines.iter().filter(|(.., wrote)| writes || *wrote).cloned().collect();
+        let before: Vec<_> =
+            self.buffers[nth].lines.iter().filter(|(.., wrote)| writes || *wrote).cloned().collect();
         for (first, earlier, _) in before {
             self.edge((&first, &earlier), Some(stream));
         }
@@ -157,7 +158,9 @@ fn program(draws: &mut Draws) -> (String, Vec<String>) {
     while !maker.buffers.is_empty() {
         maker.free(0);
     }
-    let mut head = format!("{head}kernel fill(x: write) takes 1us\nkernel sum(x: read) takes 1us\nhost_buffer h 1MiB pinned\n");
+    let mut head = format!(
+        "{head}kernel fill(x: write) takes 1us\nkernel sum(x: read) takes 1us\nhost_buffer h 1MiB pinned\n"
+    );
     for event in 0..maker.events {
         head.push_str(&format!("event e{event}\n"));
     }
@@ -195,7 +198,9 @@ fn a_program_without_one_edge_is_fixed() {
         if !findings(&clean).is_empty() {
             continue;
         }
-        let is_edge = |line: &String| line.contains(": record ") || line.contains(": wait ") || line.starts_with("sync ");
+        let is_edge = |line: &String| {
+            line.contains(": record ") || line.contains(": wait ") || line.starts_with("sync ")
+        };
         let edges: Vec<usize> = (0..lines.len()).filter(|nth| is_edge(&lines[*nth])).collect();
         if edges.is_empty() {
             continue;
@@ -224,18 +229,26 @@ fn judge(clean: &str, broken: &str, found: &[Finding], rates: &mut Rates) {
     assert_eq!(is_told, findings(&fixed.text).is_empty(), "{broken}\n{}", fixed.text);
     rates.fixed += u64::from(is_told);
     if !is_told {
-        if std::env::var_os("SHOW").is_some() { println!("NOT FIXED\n--- broken\n{broken}\n--- {:?}\n{}", fixed.left, fixed.text); }
+        if std::env::var_os("SHOW").is_some() {
+            println!("NOT FIXED\n--- broken\n{broken}\n--- {:?}\n{}", fixed.left, fixed.text);
+        }
         return;
     }
     let syncs = |text: &str| text.lines().filter(|line| line.starts_with("sync ")).count();
     // An order that only the host lacks is one that no wait of a stream brings.
-    let of_host = |finding: &Finding| finding.missing.is_some_and(|missing| matches!(missing.to.point, Point::Host(..)));
+    let of_host = |finding: &Finding| {
+        finding.missing.is_some_and(|missing| matches!(missing.to.point, Point::Host(..)))
+    };
     let is_synchronised = syncs(&fixed.text) > syncs(broken) && !found.iter().any(of_host);
     rates.synchronised += u64::from(is_synchronised);
     let (was, is) = (Order::of(clean.lines()), Order::of(fixed.text.lines()));
     let is_no_more = is.pairs().is_subset(&was.pairs());
     rates.no_more_order += u64::from(is_no_more && !is_synchronised);
     if std::env::var_os("SHOW").is_some() && !(is_no_more && !is_synchronised) {
-        println!("MORE\n--- clean\n{clean}\n--- broken\n{broken}\n--- {:?}\n{}", fixed.fixes.iter().map(|f| &f.help).collect::<Vec<_>>(), fixed.text);
+        println!(
+            "MORE\n--- clean\n{clean}\n--- broken\n{broken}\n--- {:?}\n{}",
+            fixed.fixes.iter().map(|f| &f.help).collect::<Vec<_>>(),
+            fixed.text
+        );
     }
 }
