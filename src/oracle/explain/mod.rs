@@ -5,6 +5,8 @@
 
 mod nearest;
 mod recording;
+#[cfg(test)]
+mod tests;
 
 pub use recording::Recording;
 
@@ -131,22 +133,5 @@ impl Recording {
             to: self.ran(to),
             reuse: missing.alloc.and_then(|alloc| self.reuse(alloc)),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_ran_at_once_where_neither_had_ended() {
-        let ran = |start, end: Option<u64>| Ran { start: Nanos(start), end: end.map(Nanos) };
-        let (early, late) = (ran(0, Some(10)), ran(10, Some(20)));
-        assert!(early.is_before(late) && !late.is_before(early));
-        assert_eq!(early.with(late), None);
-        assert_eq!(ran(0, Some(15)).with(late), Some(ran(10, Some(15))));
-        assert_eq!(ran(5, None).with(late), Some(ran(10, Some(20))));
-        assert_eq!(ran(5, None).with(ran(7, None)), Some(ran(7, None)));
-        assert!(!ran(5, None).is_before(ran(7, None)));
     }
 }

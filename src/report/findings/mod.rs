@@ -17,6 +17,9 @@ use crate::trace::FindingKind;
 /// Findings beyond these are counted.
 pub(in crate::report) const SHOWN_MAX: usize = 8;
 
+/// Of a finding that an earlier fix removes.
+const FIXED_ABOVE: &str = "the fix above removes it, too";
+
 /// A finding with what is known about it beside the verdict.
 #[derive(Clone, Debug)]
 pub struct Told<'a> {
@@ -48,10 +51,15 @@ pub(in crate::report) fn told(verdict: &Verdict) -> impl Iterator<Item = &Findin
     verdict.findings.iter().filter(|found| !found.muted && found.kind != FindingKind::Deadlock)
 }
 
-/// Findings as diagnostics.
+/// Findings as diagnostics, one below the other: a fix of several is shown with the first of them.
 pub fn explained(program: &Program, told: &[Told<'_>]) -> Vec<Diagnostic> {
     let book = Book::new(program);
-    told.iter().map(|told| diagnostic(&book, told)).collect()
+    let one = |(nth, one): (usize, &Told<'_>)| {
+        let is_shown = one.fix.is_some() && told[..nth].iter().any(|before| before.fix == one.fix);
+        let diagnostic = diagnostic(&book, one);
+        if is_shown { Diagnostic { help: None, ..diagnostic }.help(FIXED_ABOVE) } else { diagnostic }
+    };
+    told.iter().enumerate().map(one).collect()
 }
 
 pub(in crate::report) fn diagnostic(book: &Book<'_>, told: &Told<'_>) -> Diagnostic {

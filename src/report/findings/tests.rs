@@ -106,7 +106,47 @@ fn a_use_that_nothing_orders_before_the_free() {
                 "rule",
                 "every use must be ordered before the free\n(CUDA Programming Guide 4.3.2.2; `millpond explain R16`)"
             ),
+            ("to do", "record an event after the use, and wait for it before the free"),
             ("mute or expect", "`expect finding use_after_free on x`"),
         ]
     );
+}
+
+#[test]
+fn two_lines_that_say_the_same_are_told_apart() {
+    let program = program(&HAZARD.replace("train(y)", "train(x)").replace("cleanup: free x\n", "\n"));
+    let [compute, cleanup] = ["compute", "cleanup"].map(|name| stream_of(&program, name));
+    let (from, to) = (operation(&program, 8, compute, 3), operation(&program, 11, cleanup, 3));
+    let (finding, explanation) = missing(&program, FindingKind::Race, from, to, "x");
+    let told = Told { finding: &finding, explanation: Some(explanation), fix: None };
+    let told = explained(&program, &[told]).remove(0);
+    assert_eq!(told.message, "`train(x)` on compute and on cleanup touch `x`, and nothing orders them");
+    let this_run = told.facts.iter().find(|fact| fact.name == "this run").expect("it was recorded");
+    assert_eq!(this_run.text, "line 8 ran from 0us to 50us, line 11 ran from 0us to 50us: at the same time");
+}
+
+#[test]
+fn a_warning_is_told_in_fewer_words_than_an_error() {
+    let program = program(HAZARD);
+    let mut finding = Finding::made_up(FindingKind::RedundantWait, at(&program, 7), None);
+    finding.others = vec![(Role::Record, Some(at(&program, 6)))];
+    let told = explained(&program, &[Told::new(&finding)]).remove(0);
+    assert_eq!((told.severity, told.secondary.len()), (Severity::Lint, 1));
+    let names: Vec<&str> = told.facts.iter().map(|fact| fact.name).collect();
+    assert_eq!(names, ["rule", "to do", "mute or expect"]);
+    finding.expected = Some(at(&program, 13));
+    assert_eq!(explained(&program, &[Told::new(&finding)])[0].severity, Severity::Note);
+}
+
+#[test]
+fn a_fix_of_several_findings_is_shown_once() {
+    let program = program(HAZARD);
+    let finding = Finding::made_up(FindingKind::Leak, at(&program, 5), named(&program, "x"));
+    let edits = vec![crate::base::Edit { span: Span::new(0, 0), text: "x".to_owned() }];
+    let fix = Some(Help { text: "free it".to_owned(), edits, facts: Vec::new() });
+    let told = || Told { finding: &finding, explanation: None, fix: fix.clone() };
+    let told = explained(&program, &[told(), told()]);
+    assert_eq!(told[0].help, fix);
+    let again = told[1].help.as_ref().expect("a word about it");
+    assert_eq!((again.text.as_str(), again.edits.len()), (FIXED_ABOVE, 0));
 }
