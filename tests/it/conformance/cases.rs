@@ -2,7 +2,7 @@
 //! where it has none.
 
 use super::Case;
-use super::Status::{self, AmdOnly, Api, Scenario, ScenarioBut};
+use super::Status::{AmdOnly, Api, Scenario, ScenarioBut};
 
 /// Cases of public tests, samples and reports, about streams and pools.
 pub(super) const OF_POOLS: &[Case] = &[
