@@ -178,6 +178,7 @@ pub(super) struct Found<'a> {
     /// The first name is that of the memory where the statement stands.
     pub(super) names: &'a [Option<BufferId>],
     pub(super) missing: Option<Missing>,
+    pub(super) times: u64,
 }
 
 /// What tells a finding from others: two of the same kind and the same statements are one.
@@ -194,7 +195,7 @@ pub(super) struct Findings {
 impl Findings {
     /// Adds one.
     pub(super) fn add(&mut self, new: Found<'_>) {
-        let Found { kind, certainty, stmt, others, names, missing } = new;
+        let Found { kind, certainty, stmt, others, names, missing, times } = new;
         let identity = (kind, stmt, others.to_vec());
         let nth = *self.known.entry(identity).or_insert(self.found.len());
         if nth == self.found.len() {
@@ -213,10 +214,10 @@ impl Findings {
             });
         }
         let finding = &mut self.found[nth];
-        finding.times += 1;
+        finding.times += times;
         finding.certainty = finding.certainty.max(certainty);
         let names: BTreeSet<BufferId> = names.iter().copied().flatten().collect();
-        names.into_iter().for_each(|name| *finding.names.entry(name).or_default() += 1);
+        names.into_iter().for_each(|name| *finding.names.entry(name).or_default() += times);
     }
 
     /// Adds that nothing could advance any more, which a host thread had noticed in a statement.
@@ -226,7 +227,7 @@ impl Findings {
         let stmt = waiting.next_back().unwrap_or(noticed);
         let others: Vec<_> = waiting.map(|stmt| (Role::Waiter, Some(stmt))).collect();
         let (kind, certainty) = (FindingKind::Deadlock, None);
-        self.add(Found { kind, certainty, stmt, others: &others, names: &[], missing: None });
+        self.add(Found { kind, certainty, stmt, others: &others, names: &[], missing: None, times: 1 });
     }
 
     /// Whether one says why calls of a statement failed so. It is expected where the statement `allows` for that.
@@ -316,6 +317,7 @@ mod tests {
                 others: &[],
                 names: &[Some(BufferId::from_usize(*name))],
                 missing: None,
+                times: 1,
             });
         }
         findings
