@@ -236,7 +236,7 @@ impl Findings {
         let stmt = waiting.next_back().unwrap_or(noticed);
         let others: Vec<_> = waiting.map(|stmt| (Role::Waiter, Some(stmt))).collect();
         let (kind, certainty) = (FindingKind::Deadlock, None);
-        self.add(Found { kind, certainty, stmt, others: &others, names: &[], times: 1, missing: None });
+        self.add(Found { kind, certainty, stmt, others: &others, names: &[], missing: None, times: 1 });
     }
 
     /// Whether one says why calls of a statement failed so. It is expected where the statement `allows` for that.
@@ -327,6 +327,7 @@ mod tests {
                 names: &[Some(BufferId::from_usize(*name))],
                 times: 1,
                 missing: None,
+                times: 1,
             });
         }
         findings

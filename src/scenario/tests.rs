@@ -132,8 +132,6 @@ fn valid_lines() {
         "a: x = alloc 1KiB\na: k(x[0..512B])\nview v = x[512B..1KiB]\nview v = x\na: two(v, v[1B..2B])\na: free x",
         "host_buffer h, g[2] 1KiB pinned\nx = malloc 1KiB\ncopy h from x\na: copy x from g[1] takes 1us..2us as c\nread h[0..1B]\nwrite g[0]\na: k(h)",
         "host_buffer h 1KiB pageable\ncopy h[0..512B] from h[512B..1KiB]",
-        "allow leak on y[1]\nallow leak\nexpect no leaks\nrepeat i in 0..2 {\n allow overlap\n a: y[i] = alloc 1B\n}",
-        "host_buffer h 1KiB pinned\nallow leak on h\nexpect finding host_race on h",
         "repeat i in 0..3 {\n a: x = alloc (i + 1) * 1KiB\n a: memset x[0..2KiB]\n a: free x\n}",
         "sleep 1ms\nsleep 2 * 3us + 0\nsnapshot \"here\"\nsnapshot",
     ] {
@@ -286,12 +284,6 @@ fn invalid_expectations_of_calls_and_streams() {
         ("sync a as l\nexpect l fails twice", "8 unknown_error: there is no error called `twice`"),
         ("expect p.used not fails", "7 wrong_kind: `p.used` is not the name of an operation"),
         ("expect finding rice", "7 unknown_finding: there is no finding called `rice`"),
-        ("allow rice", "7 unknown_finding: there is no warning or lint called `rice`"),
-        ("allow race", "7 not_allowable: `race` is an error, which no line allows"),
-        (
-            "allow leak on e",
-            "7 wrong_kind: `e` is an event, but a buffer or a buffer of the host is needed here",
-        ),
         ("expect finding freed_before_importer on y", "7 unknown_name: nothing is called `y`"),
         ("expect finding freed_before_importer at y", "7 unknown_name: nothing is called `y`"),
         (
