@@ -149,7 +149,10 @@ fn lines_that_allow_what_cannot_be_are_told() {
         ("allow rice", Some("unknown_finding: there is no warning or lint called `rice`")),
         ("allow race", Some("not_allowable: `race` is an error, which no line allows")),
         ("allow leak on y", Some("unknown_name: nothing is called `y`")),
-        ("a: x[0] = alloc 1B\nallow leak on x", Some("wrong_index: `x` has no index here and an index elsewhere")),
+        (
+            "a: x[0] = alloc 1B\nallow leak on x",
+            Some("wrong_index: `x` has no index here and an index elsewhere"),
+        ),
         (
             "allow leak on e",
             Some("wrong_kind: `e` is an event, but a buffer or a buffer of the host is needed here"),

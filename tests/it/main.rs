@@ -12,6 +12,8 @@ mod crossed;
 mod events;
 mod expectations;
 #[cfg(feature = "cli")]
+mod explained;
+#[cfg(feature = "cli")]
 mod fix;
 #[cfg(feature = "cli")]
 mod fmt;
