@@ -19,6 +19,56 @@ sync s
 signal go
 ";
 
+/// A program, further lines, arguments, the exit status, and how the last line begins.
+type Run = (&'static str, &'static str, &'static [&'static str], i32, &'static str);
+
+const RUNS: &[Run] = &[
+    (LEAKS, "", &[], 0, "holds: no expectations, 2 warnings "),
+    (LEAKS, "", &["--deny", "warnings"], 1, "fails: 2 errors "),
+    (LEAKS, "", &["--deny", "leak"], 1, "fails: 2 errors "),
+    (LEAKS, "", &["--deny", "lints"], 0, "holds: no expectations, 2 warnings "),
+    (LEAKS, "", &["--allow", "leak"], 0, "holds: no expectations, no findings, 2 warnings muted "),
+    (LEAKS, "allow leak on x", &[], 0, "holds: no expectations, 1 warning, 1 warning muted "),
+    (LEAKS, "allow leak on x", &["--deny", "warnings"], 1, "fails: 1 error, 1 warning muted "),
+    (LEAKS, "allow leak", &["--deny", "leak"], 0, "holds: no expectations, no findings, 2 warnings muted "),
+    (LEAKS, "allow overlap", &[], 0, "holds: no expectations, 2 warnings "),
+    (LEAKS, "expect no leaks", &[], 1, "fails: 1 of 1 expectation, 2 errors "),
+    (
+        LEAKS,
+        "expect no leaks\nallow leak on y",
+        &[],
+        1,
+        "fails: 1 of 1 expectation, 1 error, 1 warning muted ",
+    ),
+    (LEAKS, "expect no leaks\nallow leak", &[], 0, "holds: 1 expectation, no findings, 2 warnings muted "),
+    (
+        LEAKS,
+        "expect finding leak on y",
+        &["--deny", "leak"],
+        1,
+        "fails: 1 error, 1 finding, expected at line 4 ",
+    ),
+    (
+        LEAKS,
+        "expect finding leak",
+        &["--deny", "leak"],
+        0,
+        "holds: 1 expectation, 2 findings, expected at line 4 ",
+    ),
+    (HANGS, "", &[], 1, "fails: 1 error "),
+    (HANGS, "expect finding deadlock", &[], 0, "holds: 1 expectation, 1 finding, expected at line 6 "),
+    (HANGS, "expect finding deadlock at stalled 1 times", &[], 0, "holds: 1 expectation, 1 finding"),
+    (HANGS, "expect no findings", &[], 1, "fails: 1 of 1 expectation, 1 error "),
+    // What the run did not reach is not known.
+    (
+        HANGS,
+        "expect finding deadlock\nexpect gpu0.default_pool.used == 0B",
+        &[],
+        1,
+        "fails: 1 of 2 expectations, 1 finding, expected at line 6 ",
+    ),
+];
+
 fn last_line(report: &str) -> &str {
     let line = report.lines().find(|line| line.starts_with("holds:") || line.starts_with("fails:"));
     line.unwrap_or_else(|| panic!("{report}"))
@@ -27,72 +77,15 @@ fn last_line(report: &str) -> &str {
 #[test]
 fn severity_decides_the_exit_status() {
     let folder = Folder::new("levels");
-    for (text, lines, arguments, exit, last) in [
-        (LEAKS, "", &[][..], 0, "holds: no expectations, 2 warnings "),
-        (LEAKS, "", &["--deny", "warnings"], 1, "fails: 2 errors "),
-        (LEAKS, "", &["--deny", "leak"], 1, "fails: 2 errors "),
-        (LEAKS, "", &["--deny", "lints"], 0, "holds: no expectations, 2 warnings "),
-        (LEAKS, "", &["--allow", "leak"], 0, "holds: no expectations, no findings, 2 warnings muted "),
-        (LEAKS, "allow leak on x", &[], 0, "holds: no expectations, 1 warning, 1 warning muted "),
-        (LEAKS, "allow leak on x", &["--deny", "warnings"], 1, "fails: 1 error, 1 warning muted "),
-        (
-            LEAKS,
-            "allow leak",
-            &["--deny", "leak"],
-            0,
-            "holds: no expectations, no findings, 2 warnings muted ",
-        ),
-        (LEAKS, "allow overlap", &[], 0, "holds: no expectations, 2 warnings "),
-        (LEAKS, "expect no leaks", &[], 1, "fails: 1 of 1 expectation, 2 errors "),
-        (
-            LEAKS,
-            "expect no leaks\nallow leak on y",
-            &[],
-            1,
-            "fails: 1 of 1 expectation, 1 error, 1 warning muted ",
-        ),
-        (
-            LEAKS,
-            "expect no leaks\nallow leak",
-            &[],
-            0,
-            "holds: 1 expectation, no findings, 2 warnings muted ",
-        ),
-        (
-            LEAKS,
-            "expect finding leak on y",
-            &["--deny", "leak"],
-            1,
-            "fails: 1 error, 1 finding, expected at line 4 ",
-        ),
-        (
-            LEAKS,
-            "expect finding leak",
-            &["--deny", "leak"],
-            0,
-            "holds: 1 expectation, 2 findings, expected at line 4 ",
-        ),
-        (HANGS, "", &[], 1, "fails: 1 error "),
-        (HANGS, "expect finding deadlock", &[], 0, "holds: 1 expectation, 1 finding, expected at line 6 "),
-        (HANGS, "expect finding deadlock at stalled 1 times", &[], 0, "holds: 1 expectation, 1 finding"),
-        (HANGS, "expect no findings", &[], 1, "fails: 1 of 1 expectation, 1 error "),
-        // What the run did not reach is not known.
-        (
-            HANGS,
-            "expect finding deadlock\nexpect gpu0.default_pool.used == 0B",
-            &[],
-            1,
-            "fails: 1 of 2 expectations, 1 finding, expected at line 6 ",
-        ),
-    ] {
+    for (text, lines, arguments, exit, last) in RUNS {
         let path = folder.file("told.scn", format!("{text}{lines}\n"));
         let path = path.to_str().expect("a path in UTF-8");
-        let output = folder.millpond(&[&["run", path], arguments].concat());
+        let output = folder.millpond(&[&["run", path], *arguments].concat());
         let report = out(&output);
         assert!(last_line(&report).starts_with(last), "{lines} {arguments:?}\n{report}");
-        assert_eq!(status(&output), exit, "{lines} {arguments:?}\n{report}");
-        let tested = folder.millpond(&[&["test", path], arguments].concat());
-        assert_eq!(status(&tested), exit, "{lines} {arguments:?}\n{}", out(&tested));
+        assert_eq!(status(&output), *exit, "{lines} {arguments:?}\n{report}");
+        let tested = folder.millpond(&[&["test", path], *arguments].concat());
+        assert_eq!(status(&tested), *exit, "{lines} {arguments:?}\n{}", out(&tested));
     }
 }
 

@@ -404,7 +404,7 @@ pub(super) const DERIVED: &[Case] = &[
         "N11",
         "a plain free while a kernel uses the memory: no wait, a use after the free",
         "CUDA Programming Guide 4.3.2.2",
-        ScenarioBut("that it is a use after the free waits for findings"),
+        Scenario,
     ),
     Case(
         "N12",

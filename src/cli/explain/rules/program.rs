@@ -314,7 +314,7 @@ either side may free by the host.",
         76,
         "After its free the importer has no access any more; the exporter may go on using the memory.",
         "CUDA Programming Guide 4.3.3.4.3",
-        partly("scenarios/ipc/free_touches_the_import.scn", "a use after the free of an import is no finding yet"),
+        shown("scenarios/hazards/use_after_free_of_an_import.scn"),
     ),
     rule(
         77,
