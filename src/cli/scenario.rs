@@ -247,7 +247,7 @@ impl Scenario {
         let (mut outcome, ending) = self.judge(program, settings, &mut text)?;
         let compared = outcome.compared.clone();
         let verdict = &outcome.verdict;
-        let told = self.told(program, settings.seed, verdict, shown(verdict));
+        let told = self.told_with_fixes(program, settings.seed, verdict, shown(verdict));
         let explained = diagnostics::found(
             &self.shown(),
             &self.text,
@@ -273,7 +273,7 @@ impl Scenario {
     ) -> Result<(Outcome, std::io::Result<W>), Complaint> {
         let mut lines = Lines::new(program, &self.origin(program, settings.seed), notation, out);
         let (outcome, ending) = self.judge(program, settings, &mut lines)?;
-        let told = self.all_told(program, settings.seed, &outcome.verdict);
+        let told = self.told(program, settings.seed, outcome.verdict.findings.iter().collect());
         let written = lines.finish(ending.at, &outcome.verdict, &told, &outcome.compared);
         Ok((outcome, written))
     }
@@ -305,11 +305,12 @@ impl Scenario {
         settings: &Settings,
     ) -> Result<(Outcome, String), Complaint> {
         let (outcome, _) = self.judge(program, settings, &mut Nothing)?;
+        let verdict = &outcome.verdict;
         let sarif = Sarif {
             program,
             text: &self.text,
             origin: self.origin(program, settings.seed),
-            told: self.all_told(program, settings.seed, &outcome.verdict),
+            told: self.told_with_fixes(program, settings.seed, verdict, verdict.findings.iter().collect()),
             failures: &outcome.failures,
             status: outcome.status() as u8,
         };
@@ -317,14 +318,8 @@ impl Scenario {
         Ok((outcome, document))
     }
 
-    /// What there is to tell about findings of a verdict: from a second run, and from fixes that were tried.
-    fn told<'a>(
-        &self,
-        program: &Program,
-        seed: u64,
-        verdict: &'a Verdict,
-        findings: Vec<&'a Finding>,
-    ) -> Vec<Told<'a>> {
+    /// What a second run tells about findings.
+    fn told<'a>(&self, program: &Program, seed: u64, findings: Vec<&'a Finding>) -> Vec<Told<'a>> {
         let mut told: Vec<Told<'a>> = findings.into_iter().map(Told::new).collect();
         let is_any_missing = told.iter().any(|told| told.finding.missing.is_some());
         if is_any_missing && program.length <= RECORDED_MAX {
@@ -334,20 +329,28 @@ impl Scenario {
                 told.explanation = told.finding.missing.and_then(|missing| recording.explain(&missing));
             }
         }
-        if told.iter().any(|told| told.finding.expected.is_none() && !told.finding.muted) {
-            let fixes = self.fixes(program, seed);
-            for told in &mut told {
-                let nth = verdict.findings.iter().position(|finding| std::ptr::eq(finding, told.finding));
-                let removes = |fix: &&Fix| nth.is_some_and(|nth| fix.removes.contains(&nth));
-                let fix = fixes.iter().find(removes);
-                told.fix = fix.map(|fix| remedy(fix, &program.names, &super::fix::apply(&self.path, false)));
-            }
-        }
         told
     }
 
-    fn all_told<'a>(&self, program: &Program, seed: u64, verdict: &'a Verdict) -> Vec<Told<'a>> {
-        self.told(program, seed, verdict, verdict.findings.iter().collect())
+    /// The same, with the fixes that were tried.
+    fn told_with_fixes<'a>(
+        &self,
+        program: &Program,
+        seed: u64,
+        verdict: &'a Verdict,
+        findings: Vec<&'a Finding>,
+    ) -> Vec<Told<'a>> {
+        let mut told = self.told(program, seed, findings);
+        if told.iter().all(|told| told.finding.expected.is_some() || told.finding.muted) {
+            return told;
+        }
+        let fixes = self.fixes(program, seed);
+        for told in &mut told {
+            let nth = verdict.findings.iter().position(|finding| std::ptr::eq(finding, told.finding));
+            let fix = fixes.iter().find(|fix| nth.is_some_and(|nth| fix.removes.contains(&nth)));
+            told.fix = fix.map(|fix| remedy(fix, &program.names, &super::fix::apply(&self.path, false)));
+        }
+        told
     }
 
     /// The fixes of the first findings of a program that no line expects.
