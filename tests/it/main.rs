@@ -10,9 +10,9 @@ mod colours;
 mod conformance;
 mod crossed;
 mod events;
+mod expectations;
 #[cfg(feature = "cli")]
 mod fix;
-mod expectations;
 #[cfg(feature = "cli")]
 mod fmt;
 #[cfg(feature = "cli")]

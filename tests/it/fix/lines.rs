@@ -21,7 +21,7 @@ fn texts() -> Vec<(PathBuf, String)> {
     let mut texts = Vec::new();
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios"), &mut texts);
     // The short ones have all there is, beside the one with every construct.
-    let is_short = |path: &Path, text: &str| text.len() < 800 || path.ends_with("readme.scn");
+    let is_short = |path: &Path, text: &str| text.len() < 600 || path.ends_with("readme.scn");
     texts.retain(|(path, text)| is_short(path, text) && parse(text).1.is_empty());
     assert!(texts.len() > 50, "{}", texts.len());
     texts
@@ -43,7 +43,7 @@ fn statements<'f>(items: &'f [Item], depth: usize, out: &mut Vec<(&'f Item, usiz
 
 /// Of a long text not every statement has its turn.
 fn stride(statements: usize) -> usize {
-    1 + statements / 30
+    1 + statements / 15
 }
 
 fn indent(line: &str) -> &str {
@@ -82,7 +82,8 @@ fn lines_that_are_put_in_leave_the_others_alone() {
                 assert_eq!(bare(rest), bare(old), "{}", path.display());
                 let mut with = Vec::new();
                 statements(&parsed.items, 0, &mut with);
-                let (_, own) = with.iter().find(|(item, _)| new[item.span.range()] == *line).expect("it is a statement");
+                let (_, own) =
+                    with.iter().find(|(item, _)| new[item.span.range()] == *line).expect("it is a statement");
                 assert_eq!(own, depth, "{}\n{new}", path.display());
             }
         }
@@ -100,10 +101,15 @@ fn lines_that_are_taken_out_or_moved_leave_the_others_alone() {
         for (nth, item) in all.iter().enumerate().step_by(stride(all.len())) {
             let line = text[..item.span.start as usize].matches('\n').count();
             let old: Vec<&str> = text.lines().collect();
-            let rest: Vec<&str> = old.iter().enumerate().filter(|(at, _)| *at != line).map(|(_, text)| *text).collect();
+            let rest: Vec<&str> =
+                old.iter().enumerate().filter(|(at, _)| *at != line).map(|(_, text)| *text).collect();
             let new = apply(&text, &[insert::remove(&text, item)]);
             assert_eq!(new.lines().collect::<Vec<_>>(), rest, "{}", path.display());
-            assert!(parse(&new).1.is_empty() || item.span.start == file.items[0].span.start, "{}\n{new}", path.display());
+            assert!(
+                parse(&new).1.is_empty() || item.span.start == file.items[0].span.start,
+                "{}\n{new}",
+                path.display()
+            );
             let Some(other) = all.get(nth + 1) else { continue };
             let moved = apply(&text, &insert::move_after(&text, item, other));
             let mut sorted: Vec<&str> = moved.lines().map(str::trim).collect();
@@ -113,7 +119,10 @@ fn lines_that_are_taken_out_or_moved_leave_the_others_alone() {
             assert_eq!(sorted, expected, "{}", path.display());
             let back = |text: &str, word: &str| text.lines().position(|line| line.trim() == word);
             let (first, second) = (old[line].trim(), &text[other.span.range()]);
-            if text.matches(first).count() == 1 && text.matches(second).count() == 1 && second.lines().count() == 1 {
+            if text.matches(first).count() == 1
+                && text.matches(second).count() == 1
+                && second.lines().count() == 1
+            {
                 let behind = moved.lines().position(|line| line.contains(second));
                 assert!(back(&moved, first) > behind, "{}\n{moved}", path.display());
             }
