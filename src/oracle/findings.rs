@@ -325,7 +325,6 @@ mod tests {
                 stmt: stmt(nth),
                 others: &[],
                 names: &[Some(BufferId::from_usize(*name))],
-                times: 1,
                 missing: None,
                 times: 1,
             });

@@ -92,12 +92,35 @@ impl<'t> Text<'t> {
         let mut candidates = Vec::new();
         if let Some(last) = uses.last() {
             candidates.push(moving(self.sites, ended, last, true, format!("{what} after the last use")));
+            candidates.extend(self.ended_in_order(ended, last));
         }
         if let [only] = uses.as_slice() {
             let help = format!("put the {} before the {what}", word(only));
             candidates.push(moving(self.sites, only, ended, false, help));
         }
         candidates
+    }
+
+    /// The same for a free on another stream than that of the last use, with the order that it lacks there.
+    fn ended_in_order(&self, ended: &Site<'t>, last: &Site<'t>) -> Option<Candidate> {
+        let (text, last_stream) = (self.sites.text, self.sites.stream(last)?);
+        let waits = match self.sites.stream(ended) {
+            Some(stream) if stream == last_stream => return None,
+            Some(stream) => Some(stream),
+            None => None,
+        };
+        let free = self.sites.of_span(ended.item.span).to_owned();
+        let Some(stream) = waits else {
+            let lines = [format!("sync {last_stream}"), free];
+            let edits = vec![insert::remove(text, ended.item), insert::after(text, last.item, &lines)];
+            return Some(Candidate::new("free after the last use, once it is synchronised", edits, 0));
+        };
+        let event = insert::fresh(text, "fixed");
+        let (scope, place) = self.sites.scope(ended);
+        let declared = insert::declare(text, scope, place, format!("event {event}"))?;
+        let lines = [format!("{last_stream}: record {event}"), format!("{stream}: wait {event}"), free];
+        let edits = vec![declared, insert::remove(text, ended.item), insert::after(text, last.item, &lines)];
+        Some(Candidate::new("free after the last use, and wait for that", edits, 0))
     }
 
     fn grant(&self, finding: &Finding, site: &Site<'t>) -> Vec<Candidate> {
@@ -172,6 +195,13 @@ impl<'t> Text<'t> {
         let mut candidates = Vec::new();
         for pool in &pools {
             for (order, setting) in settings.iter().enumerate() {
+                if pool.ends_with(".default_pool") {
+                    let line = format!("set {pool}.{setting} = {value}");
+                    let edit = insert::declare(self.sites.text, &self.file.items, site.item.span.start, line);
+                    let help = format!("set {pool}.{setting} to {value}");
+                    candidates.extend(edit.map(|edit| Candidate::new(help, vec![edit], order as u32)));
+                    continue;
+                }
                 let Ok(to) = edit::read_assignment(&format!("{pool}.{setting}={value}")) else { continue };
                 let Ok((edits, _)) = edit::assign(self.file, self.sites.text, &[], &to, 0) else { continue };
                 let help = format!("set {pool}.{setting} to {value}");

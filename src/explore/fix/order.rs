@@ -2,12 +2,12 @@
 //!
 //! As much as possible of what is there is used again; what is new stands as close as possible to the two statements.
 
-use super::candidate::{Candidate, word};
+use super::candidate::{Candidate, moving, word};
 use super::events::{Does, EventUse, Events, bound};
 use super::site::{Site, Sites};
 use crate::base::Edit;
 use crate::edit::insert;
-use crate::syntax::ast::{Item, Statement};
+use crate::syntax::ast::{CallKind, Item, Statement};
 
 /// So many of those with the least order are tried for each way to use what is there.
 const OF_ONE_KIND_MAX: usize = 6;
@@ -280,17 +280,14 @@ impl<'s, 'f> Ordering<'s, 'f> {
         if from.host() == to.host() {
             return bridges;
         }
-        if let Some(Statement::Asynchronous(own)) = from.statement() {
-            bridges.push(Bridge::Line(format!("await {}", own.name.text)));
-            return bridges;
+        let is_alone = matches!(from.statement(), Some(Statement::Asynchronous(_)));
+        if let Some(name) = from.thread_name().filter(|_| from.is_started_by(to)) {
+            let word = if is_alone { "await" } else { "join" };
+            bridges.push(Bridge::Line(format!("{word} {name}")));
         }
-        if let Some(thread) = from.thread_name()
-            && thread.index.is_none()
-            && from.blocks.iter().all(|block| !to.is_in(block) || to.blocks.len() < from.blocks.len())
-        {
-            bridges.push(Bridge::Line(format!("join {}", thread.name.text)));
+        if !is_alone && !matches!(to.statement(), Some(Statement::Asynchronous(_))) {
+            bridges.push(Bridge::Signal(insert::fresh(self.sites.text, "passed")));
         }
-        bridges.push(Bridge::Signal(insert::fresh(self.sites.text, "passed")));
         bridges
     }
 
@@ -374,6 +371,15 @@ impl<'s, 'f> Ordering<'s, 'f> {
             }
             return;
         }
+        let synced = self.sites.all[from.nth + 1..].iter().find(|site| {
+            site.host() == from.host()
+                && matches!(site.call().map(|call| &call.kind), Some(CallKind::Sync(_)))
+        });
+        for (anchor, bridge) in
+            synced.into_iter().flat_map(|at| self.bridges().into_iter().map(move |b| (at, b)))
+        {
+            out.extend(self.bridged(anchor.item, &bridge));
+        }
         let help = format!("synchronise {stream} after the {}", word(from));
         for bridge in self.bridges() {
             let (mut first, mut second) = (vec![sync.clone()], Vec::new());
@@ -390,21 +396,38 @@ impl<'s, 'f> Ordering<'s, 'f> {
 
     /// The first end is a host's own work.
     fn of_hosts(&self, out: &mut Vec<Candidate>) {
-        let (from, to, text) = (self.from.site, self.to.site, self.sites.text);
-        for bridge in self.bridges() {
-            let (mut first, mut second) = (Vec::new(), Vec::new());
-            bridge.extend(&mut first, &mut second);
-            if second.is_empty() {
-                continue;
-            }
-            let behind = (!first.is_empty()).then(|| insert::after(text, from.item, &first));
-            let edits = behind.into_iter().chain([insert::before(text, to.item, &second)]).collect();
-            let help = match &bridge {
-                Bridge::Line(line) => format!("{line} before the {}", word(to)),
-                _ => format!("signal after the {} and await before the {}", word(from), word(to)),
+        let (from, to) = (self.from.site, self.to.site);
+        out.extend(self.bridges().iter().filter_map(|bridge| self.bridged(from.item, bridge)));
+        // A line that waits for the other thread, but too late.
+        let joins = |site: &&Site<'f>| {
+            let word = match site.call().map(|call| &call.kind) {
+                Some(CallKind::Join(path)) => self.sites.of_span(path.span),
+                Some(CallKind::Await(name)) => &name.text,
+                _ => return false,
             };
-            out.push(Candidate::new(help, edits, 0));
+            site.host() == to.host() && Some(word) == from.thread_name()
+        };
+        if let Some(late) = self.sites.all[to.nth + 1..].iter().find(joins) {
+            let help = format!("{} before the {}", self.sites.of_span(late.item.span), word(to));
+            let mut candidate = moving(self.sites, late, to, false, help);
+            candidate.lines = 0;
+            out.push(candidate);
         }
+    }
+
+    /// A bridge from directly behind a line to the second end.
+    fn bridged(&self, behind: &Item, bridge: &Bridge) -> Option<Candidate> {
+        let (from, to, text) = (self.from.site, self.to.site, self.sites.text);
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        bridge.extend(&mut first, &mut second);
+        let help = match bridge {
+            Bridge::None => return None,
+            Bridge::Line(line) => format!("{line} before the {}", word(to)),
+            Bridge::Signal(_) => format!("signal after the {} and await before the {}", word(from), word(to)),
+        };
+        let behind = (!first.is_empty()).then(|| insert::after(text, behind, &first));
+        let edits = behind.into_iter().chain([insert::before(text, to.item, &second)]).collect();
+        Some(Candidate::new(help, edits, 0))
     }
 }
 

@@ -152,10 +152,17 @@ impl<'t> Text<'t> {
     /// Candidates in rounds: what may fix all that has one cause with the finding, then what may fix the finding alone.
     fn rounds(&self, finding: &Finding) -> Vec<Vec<Candidate>> {
         let mut rounds = Vec::new();
-        let lines = self.candidates(finding);
         let ends = self.ends(finding);
-        let of_all = ends.as_ref().and_then(|(from, to)| self.of_one_cause(from, to));
-        rounds.extend(of_all.map(|ends| self.ordering(finding, ends).candidates()));
+        if let Some((from, to)) = &ends {
+            // Of two that must not be side by side, the one that the text has first comes first.
+            let either_way = matches!(finding.kind, FindingKind::Race | FindingKind::HostRace);
+            if either_way && from.site.host() != to.site.host() && from.site.nth > to.site.nth {
+                rounds.push(self.ordering(finding, (to.clone(), from.clone())).candidates());
+            }
+            let of_all = self.of_one_cause(from, to);
+            rounds.extend(of_all.map(|ends| self.ordering(finding, ends).candidates()));
+        }
+        let lines = self.candidates(finding);
         let alone = ends.map(|ends| self.ordering(finding, ends).candidates());
         rounds.push(alone.into_iter().flatten().chain(lines).collect());
         rounds
@@ -192,10 +199,7 @@ impl<'t> Text<'t> {
     /// of all. `None`: that is nothing else.
     fn of_one_cause(&self, from: &End<'t, 't>, to: &End<'t, 't>) -> Option<(End<'t, 't>, End<'t, 't>)> {
         let is_like = |one: &End<'t, 't>, other: &End<'t, 't>| {
-            let blocks = |end: &End<'t, 't>| -> Vec<u32> {
-                end.site.blocks.iter().map(|block| block.span.start).collect()
-            };
-            one.stream == other.stream && blocks(one) == blocks(other)
+            one.stream == other.stream && one.site.host() == other.site.host()
         };
         let all = self.trial.unexpected().filter_map(|(_, finding)| self.ends(finding));
         let like: Vec<_> =

@@ -3,9 +3,7 @@
 //! It reads the tree alone: what is where is all that an edit has to know.
 
 use crate::base::Span;
-use crate::syntax::ast::{
-    Call, CallKind, Content, File, Item, Operation, Path, Repeat, Segment, Statement, Thread,
-};
+use crate::syntax::ast::{Call, CallKind, Content, File, Item, Operation, Path, Repeat, Statement, Thread};
 use std::collections::BTreeMap;
 
 /// A statement.
@@ -159,13 +157,34 @@ impl<'f> Site<'f> {
         self.loops().map(|(block, _)| block).find(|block| !other.is_in(block))
     }
 
-    /// The name and the block of the thread that makes the call, if it is not the main one of its process.
-    pub(super) fn thread_name(&self) -> Option<&'f Segment> {
-        if let Some(Statement::Asynchronous(_)) = self.statement() {
-            return None;
+    /// The name of the thread or the process that makes the call, if it is one of its own.
+    pub(super) fn thread_name(&self) -> Option<&'f str> {
+        if let Some(Statement::Asynchronous(own)) = self.statement() {
+            return Some(&own.name.text);
         }
         let own = self.blocks.iter().rev().find(|block| is_process(block) || thread(block).is_some())?;
-        thread(own).map(|thread| &thread.name)
+        match &own.content {
+            Content::Statement(Statement::Process(process)) => Some(&process.name.text),
+            _ => thread(own)
+                .filter(|thread| thread.name.index.is_none())
+                .map(|own| own.name.name.text.as_str()),
+        }
+    }
+
+    /// The block of the host thread that makes the call.
+    fn own_block(&self) -> Option<&'f Item> {
+        if let Some(Statement::Asynchronous(_)) = self.statement() {
+            return Some(self.item);
+        }
+        self.blocks.iter().rev().find(|block| is_process(block) || thread(block).is_some()).copied()
+    }
+
+    /// Whether another statement is one of the thread that starts the thread of this one.
+    pub(super) fn is_started_by(&self, other: &Site<'f>) -> bool {
+        let Some(own) = self.own_block() else { return false };
+        let around = self.blocks.iter().take_while(|block| !std::ptr::eq(**block, own));
+        let starter = around.filter(|block| is_process(block) || thread(block).is_some()).last();
+        starter.map_or(0, |block| block.span.start) == other.host() && own.span.start < other.item.span.start
     }
 }
 

@@ -21,7 +21,7 @@ fn texts() -> Vec<(PathBuf, String)> {
     let mut texts = Vec::new();
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios"), &mut texts);
     // The short ones have all there is, beside the one with every construct.
-    let is_short = |path: &Path, text: &str| text.len() < 800 || path.ends_with("readme.scn");
+    let is_short = |path: &Path, text: &str| text.len() < 600 || path.ends_with("readme.scn");
     texts.retain(|(path, text)| is_short(path, text) && parse(text).1.is_empty());
     assert!(texts.len() > 50, "{}", texts.len());
     texts
@@ -43,7 +43,7 @@ fn statements<'f>(items: &'f [Item], depth: usize, out: &mut Vec<(&'f Item, usiz
 
 /// Of a long text not every statement has its turn.
 fn stride(statements: usize) -> usize {
-    1 + statements / 30
+    1 + statements / 15
 }
 
 fn indent(line: &str) -> &str {
