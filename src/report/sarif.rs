@@ -37,12 +37,37 @@ pub struct Sarif<'a> {
 impl Sarif<'_> {
     /// The whole document.
     pub fn document(&self) -> String {
-        let book = Book::new(self.program);
-        let findings = self.told.iter().map(|told| self.finding(&book, told));
-        let failures = self.failures().map(|failing| self.failing(failing));
+        let mut codes: Vec<&'static str> = FindingKind::ALL.iter().map(|kind| kind.name()).collect();
+        for failing in self.failures() {
+            if !codes.contains(&failing.code) {
+                codes.push(failing.code);
+            }
+        }
+        Page { of: self, index: LineIndex::new(self.text), codes }.document()
+    }
+
+    /// What fails and is no finding.
+    fn failures(&self) -> impl Iterator<Item = &Failing> {
+        self.failures.iter().filter(|failing| FindingKind::ALL.iter().all(|kind| kind.name() != failing.code))
+    }
+}
+
+/// The document in the making.
+struct Page<'a> {
+    of: &'a Sarif<'a>,
+    index: LineIndex,
+    /// The codes that a result may have, in the order of their rules.
+    codes: Vec<&'static str>,
+}
+
+impl Page<'_> {
+    fn document(&self) -> String {
+        let book = Book::new(self.of.program);
+        let findings = self.of.told.iter().map(|told| self.finding(&book, told));
+        let failures = self.of.failures().map(|failing| self.failing(failing));
         let results: Vec<Value> = findings.chain(failures).collect();
-        let description = if self.status == 0 { "the scenario holds" } else { "the scenario fails" };
-        let Origin { model, profile, seed, .. } = &self.origin;
+        let description = if self.of.status == 0 { "the scenario holds" } else { "the scenario fails" };
+        let Origin { model, profile, seed, .. } = &self.of.origin;
         let document = json!({
             "$schema": SCHEMA,
             "version": "2.1.0",
@@ -54,7 +79,7 @@ impl Sarif<'_> {
                 }},
                 "invocations": [{
                     "executionSuccessful": true,
-                    "exitCode": self.status,
+                    "exitCode": self.of.status,
                     "exitCodeDescription": description,
                 }],
                 "artifacts": [{ "location": self.artifact() }],
@@ -66,30 +91,14 @@ impl Sarif<'_> {
         format!("{document:#}\n")
     }
 
-    /// What fails and is no finding.
-    fn failures(&self) -> impl Iterator<Item = &Failing> {
-        self.failures.iter().filter(|failing| FindingKind::ALL.iter().all(|kind| kind.name() != failing.code))
-    }
-
-    /// The codes that a result may have, in the order of their indices.
-    fn codes(&self) -> Vec<&'static str> {
-        let mut codes: Vec<&'static str> = FindingKind::ALL.iter().map(|kind| kind.name()).collect();
-        for failing in self.failures() {
-            if !codes.contains(&failing.code) {
-                codes.push(failing.code);
-            }
-        }
-        codes
-    }
-
     fn rules(&self) -> Vec<Value> {
         let kinds = FindingKind::ALL.iter().map(|kind| {
             let Words { what, mend, rule, source, .. } = about(*kind);
             let help = format!("{rule} ({source}). What to do: {mend}. For more: millpond explain {kind}");
             rule_of(kind.name(), what, &help, level(kind.severity()))
         });
-        let others = self.codes().into_iter().skip(FindingKind::ALL.len()).map(|code| {
-            let what = match code {
+        let others = self.codes.iter().skip(FindingKind::ALL.len()).map(|code| {
+            let what = match *code {
                 "expectation" => "What a line expects is not so",
                 "stopped" => "The run was given up before its end",
                 _ => "A call fails, and no line says so",
@@ -100,7 +109,7 @@ impl Sarif<'_> {
     }
 
     fn rule_index(&self, code: &str) -> Option<usize> {
-        self.codes().iter().position(|known| *known == code)
+        self.codes.iter().position(|known| *known == code)
     }
 
     fn finding(&self, book: &Book<'_>, told: &Told<'_>) -> Value {
@@ -183,19 +192,18 @@ impl Sarif<'_> {
 
     /// Lines and characters are counted from 1; the end is the place after the last one.
     fn region(&self, span: Span) -> Value {
-        let index = LineIndex::new(self.text);
         let column = |byte: u32| {
-            let before = self.text.get(..byte as usize).unwrap_or_default();
+            let before = self.of.text.get(..byte as usize).unwrap_or_default();
             before[before.rfind('\n').map_or(0, |at| at + 1)..].chars().count() + 1
         };
         json!({
-            "startLine": index.line(span.start), "startColumn": column(span.start),
-            "endLine": index.line(span.end), "endColumn": column(span.end),
+            "startLine": self.index.line(span.start), "startColumn": column(span.start),
+            "endLine": self.index.line(span.end), "endColumn": column(span.end),
         })
     }
 
     fn artifact(&self) -> Value {
-        json!({ "uri": uri(&self.origin.path) })
+        json!({ "uri": uri(&self.of.origin.path) })
     }
 }
 

@@ -66,12 +66,11 @@ fn timing(one: &One<'_>) -> &'static str {
 /// What another party has not done.
 fn not_there(one: &One<'_>) -> Option<String> {
     let absent = one.finding.others.iter().find(|(_, stmt)| stmt.is_none())?;
-    Some(match absent.0 {
-        Role::Import => "it was imported nowhere",
-        Role::FreeOfImport => "the importer had not called its free by then",
-        _ => return None,
-    })
-    .map(str::to_owned)
+    match absent.0 {
+        Role::Import => Some("it was imported nowhere".to_owned()),
+        Role::FreeOfImport => Some("the importer had not called its free by then".to_owned()),
+        _ => None,
+    }
 }
 
 /// When the two ran, and who got the memory.

@@ -281,9 +281,8 @@ impl One<'_> {
         if let Some(Missing { from, to, .. }) = self.finding.missing {
             [from.stmt, to.stmt].into_iter().for_each(|stmt| add(stmt, self.does(stmt)));
             let pairs = self.explanation.into_iter().flat_map(|told| told.nearest.windows(2));
-            for [link, next] in
-                pairs.filter_map(|pair| pair.as_array()).filter(|[link, _]| link.by == By::Event).take(1)
-            {
+            for pair in pairs.filter(|pair| pair[0].by == By::Event).take(1) {
+                let (link, next) = (pair[0], pair[1]);
                 if is_in_one_stream(link.point, from) {
                     let line = self.line(from.stmt);
                     add(link.stmt, format!("recorded before line {line}, so it does not cover it"));
