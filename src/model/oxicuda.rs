@@ -165,6 +165,7 @@ impl Allocator for Oxicuda {
             requested: size,
             policy: Some(if is_new { Policy::Growth } else { Policy::Observed }),
             reuses,
+            takes: SmallVec::new(),
             waits: SmallVec::new(),
             by_timing: false,
             mapped: to_bytes(mapped),

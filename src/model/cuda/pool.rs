@@ -364,19 +364,19 @@ impl Pool {
     }
 
     /// Hands out `size` bytes from the start of a tile on, across its neighbours where it is too small. `consumed` is told
-    /// each tile that loses bytes. All of them must be free.
+    /// each tile that loses bytes, and how many. All of them must be free.
     pub(super) fn carve(
         &mut self,
         first: TileId,
         size: u64,
         live: State,
-        mut consumed: impl FnMut(State),
+        mut consumed: impl FnMut(State, u64),
     ) -> TileId {
         let (mut last, mut covered) = (first, 0);
         loop {
             self.lift(last);
             let tile = self.tiles[last];
-            consumed(tile.state);
+            consumed(tile.state, tile.size.min(size - covered));
             covered += tile.size;
             if covered >= size {
                 break;
