@@ -28,8 +28,8 @@ pub(super) struct Candidates<'a> {
     pub(super) shortage: &'a Shortage,
     /// The statement of each free.
     pub(super) frees: &'a BTreeMap<Ticket, StmtId>,
-    /// How often the statement fails.
-    pub(super) times: u64,
+    /// How often the statement fails for want of memory, and how often any does.
+    pub(super) times: [u64; 2],
 }
 
 /// The pending frees that can be waited for: of each stream the statements, in the order of their frees.
@@ -39,10 +39,15 @@ pub(super) struct WaitSets {
 }
 
 impl WaitSets {
+    /// All streams, with the last free of each.
+    pub(super) fn all(&self) -> Vec<(usize, usize)> {
+        self.streams.iter().enumerate().map(|(stream, (_, frees))| (stream, frees.len() - 1)).collect()
+    }
+
     /// Sets of streams, the smallest first, with the last free of each.
     pub(super) fn subsets(&self) -> Vec<Vec<(usize, usize)>> {
         let count = self.streams.len().min(EACH_MAX);
-        let mut masks: Vec<u32> = (1..1u32 << count).collect();
+        let mut masks: Vec<u32> = (1..1 << count).collect();
         masks.sort_by_key(|mask| mask.count_ones());
         let streams = |mask: u32| (0..count).filter(move |stream| mask & (1 << stream) != 0);
         let set = |mask| streams(mask).map(|stream| (stream, self.streams[stream].1.len() - 1)).collect();
@@ -203,7 +208,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// A larger maximum and a larger device, as far as each stands in the way: first by what is missing if all idle bytes could
-    /// be used, then by what is missing if none can, last by that for each failure.
+    /// be used, then by what is missing if none can, last by that for each failure, of this statement and of all.
     fn memory(&self) -> Tiers {
         let setup = &self.program.setup;
         let granule = setup.rules.granule;
@@ -219,11 +224,9 @@ impl<'a> Candidates<'a> {
         };
         let device = self.device().map(|device| (device, setup.devices[device].memory));
         let sum = |parts: [u64; 3]| parts.into_iter().try_fold(0, u64::checked_add);
-        let wanted = [
-            sum([held, need.0, 0]).map(|all| all.saturating_sub(idle.0).max(held)),
-            sum([held, need.0, 0]),
-            need.0.checked_mul(self.times.max(1)).and_then(|all| sum([held, all, 0])),
-        ];
+        let all = |times: u64| need.0.checked_mul(times.max(1)).and_then(|all| all.checked_add(held));
+        let once = all(1).map(|all| all.saturating_sub(idle.0).max(held));
+        let wanted = [once, all(1), all(self.times[0]), all(self.times[1])];
         let size = |bytes: u64| Bytes(bytes).checked_round_up(granule.max(Bytes::mib(2)));
         let changes = |wanted: u64| {
             let pool = limit.filter(|(_, max)| max.0 < wanted).map(|(pool, _)| {

@@ -2,9 +2,9 @@
 
 use super::Patient;
 use crate::base::{IndexVec, StmtId};
-use crate::oracle::{Finding, Judged, Role, Verdict};
+use crate::oracle::{FailedCall, Finding, Judged, Role, Verdict};
 use crate::scenario::Program;
-use crate::trace::Severity;
+use crate::trace::{Failure, Severity};
 use std::collections::BTreeMap;
 
 /// For each statement of the changed program, the one that it was; `None`: it is new.
@@ -31,18 +31,21 @@ fn places(program: &Program, moved: impl Fn(u32) -> u32) -> impl Iterator<Item =
 }
 
 /// Whether anything went wrong that did not before.
-pub(super) fn is_worse(before: &Verdict, after: &Verdict, origins: &Origins, patient: Patient<'_>) -> bool {
+pub(super) fn is_worse(before: &Verdict, after: &Verdict, origins: &Origins, patient: &Patient<'_>) -> bool {
     let was = |stmt: StmtId| origins[stmt];
     // What was skipped for want of the memory is now carried out, with whatever comes of it.
     let was_skipped = |stmt| before.skipped.iter().any(|skipped| Some(skipped.stmt) == was(stmt));
-    let failed =
-        after.failed.iter().filter(|failed| !failed.expected && !was_skipped(failed.stmt)).any(|failed| {
-            let same = before
-                .failed
-                .iter()
-                .find(|old| Some(old.stmt) == was(failed.stmt) && old.failure == failed.failure);
-            same.is_none_or(|same| same.times < failed.times)
-        });
+    // What follows a line that has to fail is written around the memory that is missing.
+    let is_own = |failed: &FailedCall| {
+        was_skipped(failed.stmt) || patient.must_fail && failed.failure == Failure::OutOfMemory
+    };
+    let failed = after.failed.iter().filter(|failed| !failed.expected && !is_own(failed)).any(|failed| {
+        let same = before
+            .failed
+            .iter()
+            .find(|old| Some(old.stmt) == was(failed.stmt) && old.failure == failed.failure);
+        same.is_none_or(|same| same.times < failed.times)
+    });
     let stopped = before.broken.is_none() && after.broken.is_some();
     let found = after.findings.iter().filter(|finding| counts(finding, origins, patient)).any(|finding| {
         !before.findings.iter().any(|old| old.kind == finding.kind && Some(old.stmt) == was(finding.stmt))
@@ -51,7 +54,7 @@ pub(super) fn is_worse(before: &Verdict, after: &Verdict, origins: &Origins, pat
 }
 
 /// Whether a finding is a matter of the change: an error that no line expects, and not about the memory that was got only now.
-fn counts(finding: &Finding, origins: &Origins, patient: Patient<'_>) -> bool {
+fn counts(finding: &Finding, origins: &Origins, patient: &Patient<'_>) -> bool {
     let is_its_own = |(role, stmt): &(Role, Option<StmtId>)| {
         *role == Role::Allocation && stmt.is_some_and(|stmt| origins[stmt] == Some(patient.stmt))
     };

@@ -11,7 +11,7 @@ mod witness;
 pub use change::{Change, Place, applied};
 
 use crate::base::{Bytes, Nanos, StmtId};
-use crate::scenario::Program;
+use crate::scenario::{Outcome, Program};
 use crate::trace::Failure;
 use candidates::{Candidates, Tiers, WaitSets};
 use change::moved;
@@ -179,6 +179,8 @@ struct Patient<'s> {
     stmt: StmtId,
     /// Whether the text expects that it fails; then other expectations are about that failure.
     expected: bool,
+    /// Whether the text demands that it fails.
+    must_fail: bool,
     shortage: &'s Shortage,
 }
 
@@ -198,7 +200,8 @@ struct Search<'a> {
 impl Search<'_> {
     fn attempt(&mut self, stmt: StmtId, expected: bool) -> Option<Attempt> {
         let shortage = self.before.witness.shortages.get(&stmt)?.clone();
-        let patient = Patient { stmt, expected, shortage: &shortage };
+        let must_fail = matches!(self.program.statements[stmt].outcome, Outcome::Fails(_));
+        let patient = Patient { stmt, expected, must_fail, shortage: &shortage };
         self.runs = 0;
         let mut attempt = Attempt { stmt, remedies: Vec::new(), others: Vec::new() };
         for means in Means::ALL {
@@ -222,7 +225,12 @@ impl Search<'_> {
     }
 
     fn candidates<'s>(&'s self, patient: Patient<'s>) -> Candidates<'s> {
-        let times = self.before.verdict.failed.iter().filter(|failed| failed.stmt == patient.stmt);
+        let failed = self.before.verdict.failed.iter();
+        let short = failed.filter(|failed| failed.failure == Failure::OutOfMemory);
+        let times = |own: bool| {
+            let counted = short.clone().filter(|failed| !own || failed.stmt == patient.stmt);
+            counted.map(|failed| failed.times).fold(0, u64::saturating_add)
+        };
         let Witness { frees, .. } = &self.before.witness;
         Candidates {
             text: self.text,
@@ -230,12 +238,19 @@ impl Search<'_> {
             stmt: patient.stmt,
             shortage: patient.shortage,
             frees,
-            times: times.map(|failed| failed.times).sum(),
+            times: [times(true), times(false)],
         }
     }
 
     /// The cheapest of the first tier in which anything helps.
     fn by(&mut self, patient: Patient<'_>, means: Means, tiers: Tiers) -> Result<Remedy, NotHelpful> {
+        let strongest = tiers.iter().flatten().next_back();
+        if matches!(means, Means::Synchronise | Means::Trim)
+            && let Some(NotHelpful::StillFails) = strongest.and_then(|all| self.try_out(patient, all).err())
+        {
+            // Where all of it is not enough, no part of it is.
+            return Err(NotHelpful::StillFails);
+        }
         let mut why = NotHelpful::Nothing;
         for tier in tiers {
             let mut best: Option<Remedy> = None;
@@ -263,6 +278,11 @@ impl Search<'_> {
         let sets = self.candidates(patient).wait_sets();
         let mut why = NotHelpful::Nothing;
         for on_host in [false, true] {
+            let all = self.candidates(patient).waits(&sets, &sets.all(), on_host);
+            if let Some(NotHelpful::StillFails) = all.and_then(|all| self.try_out(patient, &all).err()) {
+                why = why.max(NotHelpful::StillFails);
+                continue;
+            }
             for set in sets.subsets() {
                 let candidates = self.candidates(patient);
                 let Some(changes) = candidates.waits(&sets, &set, on_host) else { continue };
@@ -328,7 +348,7 @@ impl Search<'_> {
         if !changed.statements.indices().find(is_new).is_some_and(succeeds) {
             return Err(NotHelpful::StillFails);
         }
-        match judge::is_worse(&self.before.verdict, &after.verdict, &origins, patient) {
+        match judge::is_worse(&self.before.verdict, &after.verdict, &origins, &patient) {
             true => Err(NotHelpful::Breaks),
             false => Ok(after.cost()),
         }

@@ -27,7 +27,7 @@ use std::io::{self, Write};
 use verdict::ending;
 
 /// The version of this format. It grows with every change that a reader could notice.
-pub const SCHEMA: u32 = 4;
+pub const SCHEMA: u32 = 3;
 
 /// The sink that writes a line an event: JSON lines, or the same as one RON document.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Where the bytes were when an allocation failed, and what would have made it succeed.
 
-use super::table::{Row, Section, time, wrap};
+use super::table::{Row, Section, columns_of, time, wrap};
 use crate::base::{Bytes, DeviceId, PoolId, StmtId, StreamId};
 use crate::explore::recover::{Attempt, Change, Cost, NotHelpful, Place, Recovery, Remedy};
 use crate::oracle::Verdict;
@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 pub(super) const ACCOUNTS_MAX: usize = 8;
 /// Where what is to be written stands in a row.
 const WRITTEN_AT: usize = 39;
+/// So many rows about expected failures are shown before other parts get more than a few.
+const SHOWN_FIRST: usize = 12;
 /// So many streams, lines of frees and other pools are named.
 const NAMED_MAX: usize = 4;
 
@@ -93,7 +95,7 @@ impl Shortages {
         pools
     }
 
-    /// What is told about a statement that failed: two columns in, and no wider than that.
+    /// What is told about a statement that failed: two columns in.
     pub(super) fn lines(
         &self,
         book: &Book<'_>,
@@ -101,6 +103,11 @@ impl Shortages {
         stmt: StmtId,
         width: usize,
     ) -> Vec<String> {
+        let rows = self.rows(book, recovery, stmt, true, width);
+        rows.into_iter().map(|row| row.text).collect()
+    }
+
+    fn rows(&self, book: &Book<'_>, recovery: &Recovery, stmt: StmtId, all: bool, width: usize) -> Vec<Row> {
         let Some(short) = self.short.get(&stmt) else { return Vec::new() };
         let account = match &short.memory {
             Memory::Device(device, state) => of_device(book, *device, *state, short),
@@ -111,15 +118,16 @@ impl Shortages {
                 lines
             }
         };
-        let mut lines: Vec<String> = account.iter().flat_map(|line| wrap(line, 6, width)).collect();
+        let lines = account.iter().flat_map(|line| wrap(line, 6, width)).enumerate();
+        let mut rows: Vec<Row> = lines.map(|(nth, text)| Row { text, pinned: nth == 0 }).collect();
         if let Some(length) = recovery.too_long {
             let length = crate::base::grouped(length);
             let line = format!("  no remedy was tried: {length} statements are too many to run again");
-            lines.extend(wrap(&line, 6, width));
+            rows.extend(wrap(&line, 6, width).into_iter().map(|text| Row { text, pinned: true }));
         }
         let attempt = recovery.attempts.iter().find(|attempt| attempt.stmt == stmt);
-        lines.extend(attempt.iter().flat_map(|attempt| tried(book, attempt, recovery.cost, width)));
-        lines
+        rows.extend(attempt.iter().flat_map(|attempt| tried(book, attempt, recovery.cost, all, width)));
+        rows
     }
 
     /// The same for failures that were expected.
@@ -133,12 +141,13 @@ impl Shortages {
         let expected = verdict.failed.iter().filter(|failed| failed.expected);
         let mut section = Section { noun: "lines", ..Section::default() };
         for failed in expected {
-            let lines = self.lines(book, recovery, failed.stmt, width.saturating_sub(6));
-            for (nth, line) in lines.iter().enumerate() {
+            let rows = self.rows(book, recovery, failed.stmt, false, width.saturating_sub(6));
+            for (nth, Row { text, pinned }) in rows.into_iter().enumerate() {
                 let number = if nth == 0 { book.line(failed.stmt).to_string() } else { String::new() };
-                section.rows.push(Row { text: format!("  {number:>4}{line}"), pinned: false });
+                section.rows.push(Row { text: format!("  {number:>4}{text}"), pinned });
             }
         }
+        section.wants = section.rows.len().min(SHOWN_FIRST);
         section.top.push("Where the bytes were when an allocation failed, as expected".to_owned());
         (!section.rows.is_empty()).then_some(section)
     }
@@ -162,10 +171,10 @@ fn of_pool(book: &Book<'_>, pool: PoolId, account: &Account) -> Vec<String> {
         [ledger.live, ledger.padding, ledger.pending, ledger.cached, ledger.unused].map(Bytes::human);
     let [fragmented, hole] = [account.fragmented, account.largest_hole()].map(Bytes::human);
     let name = &book.program.names.pools[pool];
-    let line = format!(
-        "  pool {name}:  live {live}, padding {padding}, pending {pending}, cached {cached}, unused {unused}"
-    );
-    vec![line, format!("    fragmented {fragmented}, largest hole {hole}")]
+    vec![
+        format!("  pool {name}:  live {live}, padding {padding}, pending {pending},"),
+        format!("    cached {cached}, unused {unused}; fragmented {fragmented}, largest hole {hole}"),
+    ]
 }
 
 /// A line a stream: `pending on a:  64 MiB freed at line 12`.
@@ -219,61 +228,62 @@ fn held(book: &Book<'_>, short: &Short, but: Option<PoolId>) -> String {
     if each.is_empty() { String::new() } else { format!(" ({})", each.join("; ")) }
 }
 
-/// Whether the memory was there to be had, and by what: a table of what helps.
-fn tried(book: &Book<'_>, attempt: &Attempt, now: Cost, width: usize) -> Vec<String> {
+/// Whether the memory was there to be had, and by what: the cheapest with its lines, the others as well or by their names.
+fn tried(book: &Book<'_>, attempt: &Attempt, now: Cost, all: bool, width: usize) -> Vec<Row> {
     let verdict = match (attempt.is_recoverable(), attempt.remedies.is_empty()) {
-        (true, _) => "  recoverable: each of these was tried and helps, the cheapest first",
+        (true, _) => "  recoverable: these were tried and help, the cheapest first",
         (false, false) => "  not recoverable: of all that was tried, only more memory helps",
         (false, true) => "  not recoverable: nothing that was tried helps",
     };
-    let mut lines = vec![verdict.to_owned()];
+    let pinned = |text: String| Row { text, pinned: true };
+    let mut rows = vec![pinned(verdict.to_owned())];
     if !attempt.remedies.is_empty() {
-        lines.push(format!("    {:<11}  {:>8}  {:>10}  {}", "by", "ends at", "reserved", "what to write"));
-        lines.push(row("as it is", now, "-"));
+        rows.push(pinned(format!("    {:<11}  {:>8}  {:>10}  write", "by", "ends at", "reserved")));
+        rows.push(pinned(row("as it is", now, "-")));
     }
-    for remedy in &attempt.remedies {
-        lines.extend(of_remedy(book, remedy, width));
+    let shown = if all { attempt.remedies.len() } else { 1 };
+    for remedy in attempt.remedies.iter().take(shown) {
+        rows.extend(of_remedy(book, remedy, width).into_iter().map(pinned));
     }
-    let others = attempt.others.iter().filter(|(_, why)| *why != NotHelpful::Nothing).map(|(means, why)| {
-        let why = match why {
-            NotHelpful::StillFails => "it fails all the same",
-            NotHelpful::Breaks => "something else goes wrong",
-            NotHelpful::Deadlock => "a deadlock",
-            NotHelpful::Nothing | NotHelpful::Untried => "not tried to the end",
-        };
-        format!("{} ({why})", means.name())
-    });
-    let others: Vec<String> = others.collect();
-    if !others.is_empty() {
-        lines.extend(wrap(&format!("    no help: {}", others.join(", ")), 6, width));
+    let also = attempt.remedies.iter().skip(shown).map(|remedy| remedy.means.name());
+    let mut below = vec![("also helps", also.collect::<Vec<&str>>())];
+    let words = [
+        (NotHelpful::StillFails, "no help"),
+        (NotHelpful::Breaks, "breaks something else"),
+        (NotHelpful::Deadlock, "a deadlock"),
+        (NotHelpful::Untried, "not tried to the end"),
+    ];
+    for (why, word) in words {
+        let means = attempt.others.iter().filter(|(_, other)| *other == why);
+        below.push((word, means.map(|(means, _)| means.name()).collect()));
     }
-    lines
+    for (word, names) in below.iter().filter(|(_, names)| !names.is_empty()) {
+        rows.push(Row { text: format!("    {word}: {}", names.join(", ")), pinned: false });
+    }
+    rows
 }
 
 fn row(by: &str, cost: Cost, what: &str) -> String {
     format!("    {by:<11}  {:>8}  {:>10}  {what}", time(cost.end), cost.reserved.human())
 }
 
+/// A row, with the lines behind it where they fit, or else below it.
 fn of_remedy(book: &Book<'_>, remedy: &Remedy, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (nth, change) in remedy.changes.iter().enumerate() {
-        let what = written(change);
-        lines.push(match nth {
-            0 => row(remedy.means.name(), remedy.cost, &what),
-            _ => format!("{:WRITTEN_AT$}{what}", ""),
-        });
+    let mut what: Vec<String> = remedy.changes.iter().map(written).collect();
+    for free in &remedy.frees {
+        let text = &book.program.statements[*free].text;
+        what.push(format!("for `{text}`, line {}", book.line(*free)));
     }
-    if !remedy.frees.is_empty() {
-        let frees = remedy
-            .frees
-            .iter()
-            .map(|free| format!("`{}`, line {}", book.program.statements[*free].text, book.line(*free)));
-        lines.push(format!("{:WRITTEN_AT$}for {}", "", frees.collect::<Vec<_>>().join("; ")));
-    }
-    if remedy.by_timing {
-        lines.push(format!("{:WRITTEN_AT$}helps only by the timing of this run", ""));
-    }
-    lines.iter().flat_map(|line| wrap_behind(line, width)).collect()
+    what.extend(remedy.by_timing.then(|| "by the timing of this run alone".to_owned()));
+    let fits = what.iter().all(|line| WRITTEN_AT + columns_of(line) <= width);
+    let (head, rest) = if fits { what.split_at(1) } else { what.split_at(0) };
+    let below = if rest.len() > 1 { "these lines:" } else { "this line:" };
+    let behind = head.first().map_or(below, String::as_str);
+    let mut lines = vec![row(remedy.means.name(), remedy.cost, behind)];
+    let indent = if fits { WRITTEN_AT } else { 6 };
+    let rest = rest.iter().map(|line| format!("{:indent$}{line}", ""));
+    lines.extend(rest.flat_map(|line| wrap(&line, indent + 2, width)));
+    lines
 }
 
 fn written(change: &Change) -> String {
@@ -281,18 +291,6 @@ fn written(change: &Change) -> String {
     match change.place {
         Place::Before(_) => format!("before line {line}: {}", change.text),
         Place::After(_) => format!("after line {line}: {}", change.text),
-        Place::Instead(_) => format!("line {line} as: {}", change.text),
+        Place::Instead(_) => format!("as line {line}: {}", change.text),
     }
-}
-
-/// Like `wrap`, for a row: what is to be written keeps its column.
-fn wrap_behind(line: &str, width: usize) -> Vec<String> {
-    let at = line.char_indices().nth(WRITTEN_AT).map_or(line.len(), |(at, _)| at);
-    let (head, rest) = line.split_at(at);
-    let mut lines = wrap(rest, 2, width.saturating_sub(WRITTEN_AT).max(24));
-    let blank = " ".repeat(WRITTEN_AT);
-    for (nth, line) in lines.iter_mut().enumerate() {
-        line.insert_str(0, if nth == 0 { head } else { &blank });
-    }
-    lines
 }
