@@ -223,7 +223,6 @@ impl<'a> Candidates<'a> {
             Short::Device(_, state) => (None, 0, Bytes::ZERO, state.pools.0.saturating_add(state.outside.0)),
         };
         let device = self.device().map(|device| (device, setup.devices[device].memory));
-        let sum = |parts: [u64; 3]| parts.into_iter().try_fold(0, u64::checked_add);
         let all = |times: u64| need.0.checked_mul(times.max(1)).and_then(|all| all.checked_add(held));
         let once = all(1).map(|all| all.saturating_sub(idle.0).max(held));
         let wanted = [once, all(1), all(self.times[0]), all(self.times[1])];

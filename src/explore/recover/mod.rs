@@ -306,15 +306,17 @@ impl Search<'_> {
         mut found: (Vec<Change>, Cost),
     ) -> Remedy {
         for nth in 0..set.len() {
-            for earlier in 0..set[nth].1 {
+            // If a free suffices, so does each one behind it.
+            let mut too_early = 0;
+            while too_early < set[nth].1 {
                 let mut fewer = set.clone();
-                fewer[nth].1 = earlier;
+                fewer[nth].1 = too_early + (set[nth].1 - too_early) / 2;
                 let changes = self.candidates(patient).waits(sets, &fewer, on_host);
                 let tried =
                     changes.and_then(|changes| Some((self.try_out(patient, &changes).ok()?, changes)));
-                if let Some((cost, changes)) = tried {
-                    (set, found) = (fewer, (changes, cost));
-                    break;
+                match tried {
+                    Some((cost, changes)) => (set, found) = (fewer, (changes, cost)),
+                    None => too_early = fewer[nth].1 + 1,
                 }
             }
         }
@@ -325,14 +327,14 @@ impl Search<'_> {
 
     /// Runs the scenario with changes made.
     fn try_out(&mut self, patient: Patient<'_>, changes: &[Change]) -> Result<Cost, NotHelpful> {
-        // What cannot even be read is nothing that could be done.
-        let changed = (self.load)(&applied(self.text, changes)).ok_or(NotHelpful::Nothing)?;
-        let length = changed.length.max(1);
+        let length = self.program.length.max(1);
         if self.runs >= RUNS_MAX || length > self.budget {
             return Err(NotHelpful::Untried);
         }
         self.runs += 1;
         self.budget -= length;
+        // What cannot even be read is nothing that could be done.
+        let changed = (self.load)(&applied(self.text, changes)).ok_or(NotHelpful::Nothing)?;
         let after = Ran::of(&changed, self.seed);
         let origins = judge::origins(self.program, &changed, |line| moved(line, changes));
         let succeeds = |stmt: StmtId| {

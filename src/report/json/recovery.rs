@@ -6,6 +6,8 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 pub(super) struct RecoveryLine<'a> {
+    /// Missing where nothing was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
     as_it_is: Option<CostLine>,
     /// Statements of a program that is too long to be run again.
     too_long: Option<u64>,

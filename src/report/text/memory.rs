@@ -114,7 +114,7 @@ impl Shortages {
             Memory::Pool(pool, account, pending) => {
                 let mut lines = of_pool(book, *pool, account);
                 lines.extend(pending_on(book, pending));
-                lines.push(around(book, *pool, account, short));
+                lines.extend(around(book, *pool, account, short));
                 lines
             }
         };
@@ -199,20 +199,19 @@ fn pending_on(book: &Book<'_>, pending: &BTreeMap<StreamId, BTreeMap<StmtId, (By
 }
 
 /// The device around the pool.
-fn around(book: &Book<'_>, pool: PoolId, account: &Account, short: &Short) -> String {
+fn around(book: &Book<'_>, pool: PoolId, account: &Account, short: &Short) -> [String; 2] {
     let [others, outside, room] = [account.other_pools, account.outside, account.room].map(Bytes::human);
     let limit = book.program.setup.pools[pool].max_size;
     let limit = limit.filter(|max| max.0.checked_sub(account.ledger.total()) == Some(account.room.0));
     let limit = limit.map(|max| format!(" (max_size {})", max.human())).unwrap_or_default();
-    match book.program.setup.pools[pool].location.device() {
+    let around = match book.program.setup.pools[pool].location.device() {
         Some(device) => {
             let (device, held) = (&book.program.names.devices[device], held(book, short, Some(pool)));
-            format!(
-                "  device {device}:  other pools {others}{held}, outside pools {outside}, room for {room} more{limit}"
-            )
+            format!("  device {device}:  other pools {others}{held}, outside pools {outside},")
         }
-        None => format!("  host:  other pools {others}, room for {room} more{limit}"),
-    }
+        None => format!("  host:  other pools {others},"),
+    };
+    [around, format!("    room for {room} more{limit}")]
 }
 
 /// Which pools hold how much, and how much of that nobody uses: ` (q 64 MiB, 32 MiB of it idle)`.
