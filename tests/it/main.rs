@@ -21,6 +21,8 @@ mod graphs;
 mod handles;
 #[cfg(feature = "cli")]
 mod harness;
+#[cfg(feature = "cli")]
+mod levels;
 mod loops;
 mod machine;
 mod mutants;

@@ -3,7 +3,7 @@
 use super::recovery::{RecoveryLine, recovery_line};
 use crate::base::{Nanos, StmtId};
 use crate::explore::recover::Recovery;
-use crate::oracle::{Finding, Mismatch, Role, Verdict};
+use crate::oracle::{Certainty, Finding, Mismatch, Missing, Moment, Point, Role, Verdict};
 use crate::report::names::Book;
 use crate::report::text::Compared;
 use crate::scenario::{Names, Outcome, Program};
@@ -17,7 +17,6 @@ pub(super) struct Ending<'a> {
     holds: bool,
     end: u64,
     allocations: u64,
-    /// Hazards are not looked for yet.
     ordering: &'static str,
     snapshots: &'static str,
     expectations: Vec<ExpectationLine<'a>>,
@@ -75,12 +74,34 @@ struct FailedLine<'a> {
 #[derive(Serialize)]
 struct FindingLine<'a> {
     code: &'static str,
+    severity: &'static str,
+    certainty: Option<&'static str>,
     line: u32,
     text: &'a str,
     on: Vec<&'a str>,
     times: u64,
     others: Vec<OtherLine<'a>>,
+    missing: Option<MissingLine<'a>>,
     expected: Option<u32>,
+    muted: bool,
+}
+
+/// An order that is missing.
+#[derive(Serialize)]
+struct MissingLine<'a> {
+    from: MomentLine<'a>,
+    to: MomentLine<'a>,
+}
+
+/// What happens at one point of a run.
+#[derive(Serialize)]
+struct MomentLine<'a> {
+    line: u32,
+    text: &'a str,
+    /// The stream, or the host thread.
+    on: &'a str,
+    /// The how manyeth operation of the stream, or call of the thread, it is.
+    nth: u32,
 }
 
 /// Another statement of a finding.
@@ -147,7 +168,7 @@ pub(super) fn ending<'a>(
         holds: verdict.holds() && !compared.fails(),
         end: end.0,
         allocations: verdict.allocations,
-        ordering: "not_checked",
+        ordering: "checked",
         snapshots: match compared {
             Compared::None => "none",
             Compared::Equal => "equal",
@@ -175,14 +196,27 @@ fn finding_line<'a>(book: &Book<'a>, found: &Finding) -> FindingLine<'a> {
         line: stmt.map(|stmt| book.line(stmt)),
         text: stmt.map(text),
     };
+    let moment = |at: Moment| {
+        let (on, nth) = match at.point {
+            Point::Operation(ticket) => (&program.names.streams[ticket.stream], ticket.seq),
+            Point::Host(host, nth) => (&program.names.hosts[host], nth),
+        };
+        MomentLine { line: book.line(at.stmt), text: text(at.stmt), on, nth }
+    };
     FindingLine {
         code: found.kind.name(),
+        severity: found.severity.name(),
+        certainty: found.certainty.map(Certainty::name),
         line: book.line(found.stmt),
         text: text(found.stmt),
         on: found.names().map(|name| program.names.buffers[name].as_str()).collect(),
         times: found.times,
         others: found.others.iter().map(other).collect(),
+        missing: found
+            .missing
+            .map(|Missing { from, to, .. }| MissingLine { from: moment(from), to: moment(to) }),
         expected: found.expected.map(|stmt| book.line(stmt)),
+        muted: found.muted,
     }
 }
 
