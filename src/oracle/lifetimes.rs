@@ -261,11 +261,10 @@ impl Hazards {
                 let mark = self.clocks.of_host(host);
                 self.lives(host, (mark, event.stmt), decision, Some(pool));
                 let Some(Exported::Memory(of)) = self.exported.get(&under).copied() else { return };
+                let Some(source) = self.memory.get_mut(of) else { return };
+                source.imports.push(decision.alloc);
                 if let Some(record) = self.memory.get_mut(decision.alloc) {
-                    record.of = Some(of);
-                }
-                if let Some(source) = self.memory.get_mut(of) {
-                    source.imports.push(decision.alloc);
+                    (record.of, record.is_awaited) = (Some(of), true);
                 }
             }
             _ => {}
@@ -471,8 +470,7 @@ impl Hazards {
         }
         court.are_over(record, by);
         record.freed = Some(free);
-        let (of, pool, name, imports) =
-            (record.of, record.pool, record.name, std::mem::take(&mut record.imports));
+        let (of, pool, name, imports) = (record.of, record.pool, record.name, record.imports.clone());
         if let Some(of) = of.filter(|_| first_ends_all) {
             let others = memory.get(of).map(|source| source.imports.clone()).unwrap_or_default();
             for other in others {
@@ -484,6 +482,28 @@ impl Hazards {
         for import in imports {
             self.frees_after_importer(by, alloc, name, import, findings);
         }
+        self.let_go_of_imports(by, alloc, of);
+    }
+
+    /// Imports that need not be looked at again: those that are freed with what they are of, and those that were freed before this
+    /// import was, since whoever comes after this one comes after them.
+    fn let_go_of_imports(&mut self, by: By, alloc: AllocId, of: Option<AllocId>) {
+        let Self { memory, clocks, .. } = self;
+        let source = of.unwrap_or(alloc);
+        let Some(record) = memory.get(source).filter(|record| !record.imports.is_empty()) else { return };
+        let clock = by.clock(clocks);
+        let is_over = record.freed.is_some();
+        let is_settled = |import: &AllocId| {
+            let freed = memory.get(*import).and_then(|record| record.freed);
+            freed.is_some_and(|freed| is_over || *import != alloc && clock.has(freed.mark))
+        };
+        let (settled, left): (SmallVec<[AllocId; 1]>, SmallVec<[AllocId; 1]>) =
+            record.imports.iter().copied().partition(is_settled);
+        if let Some(record) = memory.get_mut(source) {
+            record.imports = left;
+        }
+        settled.into_iter().for_each(|import| memory.release(import));
+        memory.release(source);
     }
 
     /// The free of an import is before the free of what was imported (CUDA driver API, `cuMemPoolImportPointer`).

@@ -104,6 +104,8 @@ pub(super) struct Record {
     pub(super) freed: Option<Free>,
     /// The allocation of another process that it is.
     pub(super) of: Option<AllocId>,
+    /// Whether the exporter's free will ask for it.
+    pub(super) is_awaited: bool,
     /// What other processes have imported it as.
     pub(super) imports: SmallVec<[AllocId; 1]>,
     /// The allocation that has got some of its bytes since it was freed.
@@ -140,6 +142,7 @@ impl Record {
             extent: Extent::new(range.size.0, false),
             freed: None,
             of: None,
+            is_awaited: false,
             imports: SmallVec::new(),
             taken: None,
             freed_in_graph: None,
@@ -169,9 +172,14 @@ impl Memory {
         Self { host, ..Self::default() }
     }
 
+    /// The place of an allocation in `slots`. Some models tell two kinds of memory apart by the highest bit.
+    fn slot(id: AllocId) -> usize {
+        id.slot.rotate_left(1) as usize
+    }
+
     /// Where the record of an allocation is. Those that had the same place in the allocator's table are chained.
     fn place(&self, id: AllocId) -> Option<usize> {
-        let mut at = *self.slots.get(id.slot as usize)?;
+        let mut at = *self.slots.get(Self::slot(id))?;
         while let Some(place) = at {
             let record = &self.records[place as usize];
             if record.id == id {
@@ -194,7 +202,7 @@ impl Memory {
 
     /// An allocation begins to live.
     pub(super) fn insert(&mut self, record: Record) {
-        let (id, slot) = (record.id, record.id.slot as usize);
+        let (id, slot) = (record.id, Self::slot(record.id));
         if let Some(place) = self.place(id) {
             let before = self.records[place].before;
             self.records[place] = Record { before, ..record };
@@ -215,11 +223,24 @@ impl Memory {
             }
         };
         self.slots[slot] = Some(place);
-        if let Some(old) = old.map(|old| &self.records[old as usize]) {
-            let is_named = old.name.is_some_and(|name| self.names[name.index()] == Some(old.id));
-            if !is_named {
-                self.forget(old.id);
-            }
+        if let Some(old) = old.map(|old| self.records[old as usize].id) {
+            self.release_unnamed(old);
+        }
+    }
+
+    /// The exporter's free will not ask for an allocation any more, nor for what it was imported as.
+    pub(super) fn release(&mut self, id: AllocId) {
+        if let Some(record) = self.get_mut(id) {
+            record.is_awaited = false;
+            self.release_unnamed(id);
+        }
+    }
+
+    fn release_unnamed(&mut self, id: AllocId) {
+        let Some(record) = self.get(id) else { return };
+        let is_named = record.name.is_some_and(|name| self.names[name.index()] == Some(id));
+        if !is_named {
+            self.forget(id);
         }
     }
 
@@ -240,13 +261,13 @@ impl Memory {
     fn forget(&mut self, id: AllocId) {
         let Some(place) = self.place(id) else { return };
         let record = &self.records[place];
-        if record.freed.is_none() || !record.imports.is_empty() {
+        if record.freed.is_none() || record.is_awaited || !record.imports.is_empty() {
             return;
         }
         let before = record.before;
-        let mut at = self.slots[id.slot as usize];
+        let mut at = self.slots[Self::slot(id)];
         match at {
-            Some(first) if first as usize == place => self.slots[id.slot as usize] = before,
+            Some(first) if first as usize == place => self.slots[Self::slot(id)] = before,
             _ => {
                 while let Some(other) = at {
                     let other = &mut self.records[other as usize];
