@@ -33,4 +33,4 @@ pub use setup::{
     Remap, Reuse, Rules, Setup, StreamKind, StreamSetup,
 };
 pub use sink::{Detail, Nothing, Sink};
-pub use state::{Account, Block, BlockState, Ledger, PoolPicture, PoolState};
+pub use state::{Account, Block, BlockState, Ledger, PendingFree, PoolPicture, PoolState};

@@ -419,7 +419,7 @@ impl Allocator for Cuda {
         let pool = &self.pools[pool];
         Account {
             ledger: pool.ledger,
-            pending: pool.pending_by_stream(),
+            pending: pool.pending_frees(),
             fragmented: pool.fragmented(),
             other_pools: Bytes(self.devices[pool.device].reserved - pool.reserved),
             outside: Bytes(self.devices[pool.device].outside),
