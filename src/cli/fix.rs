@@ -1,11 +1,13 @@
 //! `millpond fix`: looks for the smallest edits that remove what is wrong with a scenario, and shows or writes them.
 
 use super::Scenario;
+use super::levels::LevelArguments;
 use super::outside::{self, Complaint, Status};
 use crate::edit;
 use crate::explore::fix::{self, Fixed, Left, Limits, Search};
 use crate::report;
 use crate::scenario::{Names, Program};
+use crate::trace::Model;
 use clap::Args;
 use similar::{ChangeTag, TextDiff};
 use std::io;
@@ -46,9 +48,14 @@ pub(super) struct Fix {
     /// Fixes a variant of the scenario rather than the scenario as it stands
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
+    /// The allocator, rather than the one that the scenario states [default: cuda]
+    #[arg(long, value_name = "MODEL", value_parser = super::models())]
+    model: Option<Model>,
     /// The device and driver: default, data_centre, small_card, or a file like profiles/default.ron
     #[arg(long, value_name = "NAME|FILE", default_value = "default", hide_default_value = true)]
     profile: PathBuf,
+    #[command(flatten)]
+    levels: LevelArguments,
 }
 
 impl Fix {
@@ -94,7 +101,8 @@ impl Fix {
     fn program(&self, scenario: &Scenario, text: &str) -> Option<Program> {
         let scenario = scenario.with_text(text.to_owned());
         let (programs, _) = scenario.load_all().ok()?;
-        scenario.chosen(programs, self.variant.as_deref()).ok()
+        let program = scenario.chosen(programs, self.variant.as_deref()).ok()?;
+        Some(super::with_levels(super::on_model(program, self.model), &self.levels.levels()))
     }
 
     /// What was done, and what is left.

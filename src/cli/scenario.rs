@@ -2,9 +2,10 @@
 
 use super::outside::{self, Complaint, Status};
 use super::{Place, diagnostics, snapshots};
-use crate::base::{Diagnostic, nearest};
+use crate::base::{Diagnostic, StmtId, nearest};
 use crate::engine::{Ending, Stop};
 use crate::explore::fix::{self, Fix, Limits, Search};
+use crate::explore::recover::Recovery;
 use crate::oracle::{Accounting, Broken, Expectations, Finding, Recording, Verdict};
 use crate::profile::Profile;
 use crate::report::{
@@ -12,7 +13,7 @@ use crate::report::{
     explained, remedy, shown,
 };
 use crate::scenario::Program;
-use crate::trace::{Detail, Event, Nothing, Setup, Sink};
+use crate::trace::{Detail, Event, Failure, Nothing, Setup, Sink};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -46,6 +47,17 @@ pub struct Settings {
     pub options: Options,
     /// What is done about the snapshots that were accepted.
     pub accepted: Accepted,
+    /// Whether it is tried what helps allocations that failed.
+    pub remedies: Remedies,
+}
+
+/// Whether a run is followed by others that try what helps allocations that failed for want of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedies {
+    /// Nothing is tried.
+    Ignored,
+    /// The report says what helps.
+    Tried,
 }
 
 /// What a run does about the snapshots that were accepted.
@@ -247,14 +259,22 @@ impl Scenario {
         let (mut outcome, ending) = self.judge(program, settings, &mut text)?;
         let compared = outcome.compared.clone();
         let verdict = &outcome.verdict;
-        let told = self.told_with_fixes(program, settings.seed, verdict, shown(verdict));
+        let told = self.told_with_fixes(program, settings, verdict, shown(verdict));
         let explained = diagnostics::found(
             &self.shown(),
             &self.text,
             &explained(program, &told),
             settings.options.colour,
         );
-        let closing = Closing { end: ending.at, verdict, explained, compared, accept: self.accept() };
+        let recovery = self.recovery(program, settings, verdict);
+        let closing = Closing {
+            end: ending.at,
+            verdict,
+            explained,
+            recovery: &recovery,
+            compared,
+            accept: self.accept(),
+        };
         outcome.report = text.finish(&closing);
         Ok(outcome)
     }
@@ -274,7 +294,8 @@ impl Scenario {
         let mut lines = Lines::new(program, &self.origin(program, settings.seed), notation, out);
         let (outcome, ending) = self.judge(program, settings, &mut lines)?;
         let told = self.told(program, settings.seed, outcome.verdict.findings.iter().collect());
-        let written = lines.finish(ending.at, &outcome.verdict, &told, &outcome.compared);
+        let recovery = self.recovery(program, settings, &outcome.verdict);
+        let written = lines.finish(ending.at, &outcome.verdict, &told, &recovery, &outcome.compared);
         Ok((outcome, written))
     }
 
@@ -310,7 +331,7 @@ impl Scenario {
             program,
             text: &self.text,
             origin: self.origin(program, settings.seed),
-            told: self.told_with_fixes(program, settings.seed, verdict, verdict.findings.iter().collect()),
+            told: self.told_with_fixes(program, settings, verdict, verdict.findings.iter().collect()),
             failures: &outcome.failures,
             status: outcome.status() as u8,
         };
@@ -336,15 +357,16 @@ impl Scenario {
     fn told_with_fixes<'a>(
         &self,
         program: &Program,
-        seed: u64,
+        settings: &Settings,
         verdict: &'a Verdict,
         findings: Vec<&'a Finding>,
     ) -> Vec<Told<'a>> {
-        let mut told = self.told(program, seed, findings);
-        if told.iter().all(|told| told.finding.expected.is_some() || told.finding.muted) {
+        let mut told = self.told(program, settings.seed, findings);
+        let is_none_wrong = told.iter().all(|told| told.finding.expected.is_some() || told.finding.muted);
+        if is_none_wrong || settings.remedies == Remedies::Ignored {
             return told;
         }
-        let fixes = self.fixes(program, seed);
+        let fixes = self.fixes(program, settings.seed);
         for told in &mut told {
             let nth = verdict.findings.iter().position(|finding| std::ptr::eq(finding, told.finding));
             let fix = fixes.iter().find(|fix| nth.is_some_and(|nth| fix.removes.contains(&nth)));
@@ -364,6 +386,22 @@ impl Scenario {
         let search = Search { read: &read, seed, limits: Limits::default() };
         let suggested = fix::suggest(&self.text, &search, FIXED_MAX);
         suggested.map(|suggested| suggested.fixes).unwrap_or_default()
+    }
+
+    /// What would have made the allocations succeed that failed for want of memory.
+    fn recovery(&self, program: &Program, settings: &Settings, verdict: &Verdict) -> Recovery {
+        let failed = verdict.failed.iter().filter(|failed| failed.failure == Failure::OutOfMemory);
+        let failed: Vec<(StmtId, bool)> = failed.map(|failed| (failed.stmt, failed.expected)).collect();
+        if failed.is_empty() || settings.remedies == Remedies::Ignored {
+            return Recovery::default();
+        }
+        let load = |text: &str| {
+            let (programs, _) = self.with_text(text.to_owned()).load_all().ok()?;
+            let variant = program.variant.as_deref();
+            let program_now = programs.into_iter().find(|program| program.variant.as_deref() == variant)?;
+            Some(super::on_model(program_now, Some(program.setup.model)))
+        };
+        crate::explore::recover::recover(&self.text, program, settings.seed, &failed, &load)
     }
 
     fn judge(

@@ -35,6 +35,9 @@ impl By {
     }
 }
 
+/// What a finding is about beside its statement: others, names, and the allocation.
+type About<'a> = (&'a [(Role, Option<StmtId>)], &'a [Option<BufferId>], Option<AllocId>);
+
 /// Who judges, by which clocks, and what is found.
 struct Court<'a> {
     judge: &'a mut Judge,
@@ -94,7 +97,7 @@ impl Court<'_> {
         known: Touch,
         clock: &Clock,
         stands: Stands,
-        (others, names, alloc): (&[(Role, Option<StmtId>)], &[Option<BufferId>], Option<AllocId>),
+        (others, names, alloc): About<'_>,
     ) {
         let is_of_host = self.clocks.is_host(known.mark) || self.clocks.is_host(by.mark);
         let demand = Demand {
@@ -196,8 +199,7 @@ impl Hazards {
 
     /// A synchronise has returned. That a plain free was one is not to be relied on.
     pub(super) fn synchronised(&mut self, host: HostId, observed: &Cut) {
-        self.blocks.observed.clear();
-        self.blocks.observed.extend_from_slice(observed);
+        self.blocks.observe(observed, &mut self.memory);
         if let Doing::PlainFree(alloc) = self.callers[host].doing
             && let Some(device) = self.memory.get(alloc).and_then(|record| record.outside)
         {
@@ -299,17 +301,14 @@ impl Hazards {
         if decision.alloc == AllocId::NULL {
             return;
         }
-        let taken = self.blocks.take(&decision, ticket, &mut self.clocks);
-        let taken: SmallVec<[AllocId; 2]> = taken.iter().map(|block| block.alloc).collect();
-        for old in taken {
-            self.taken_over(old, &decision, stmt, ticket, findings);
+        self.blocks.take(&decision, ticket, &mut self.clocks, &mut self.memory);
+        for part in &decision.takes {
+            self.taken_over(part.alloc, &decision, stmt, ticket, findings);
         }
         if decision.policy == Some(Policy::Growth) {
-            let size = decision.range.size.0;
-            let growth = Growth { stmt, pool, size, ticket };
+            let growth = Growth { stmt, pool, size: decision.range.size.0, ticket };
             let clock = self.clocks.stream(ticket.stream);
-            let name_of = |alloc: AllocId| self.memory.name_of(alloc);
-            self.lints.grew(growth, clock, &mut self.blocks, name_of, findings);
+            self.lints.grew(growth, clock, &self.blocks, &mut self.memory, findings);
         }
     }
 
@@ -445,19 +444,14 @@ impl Hazards {
     pub(super) fn plain_free(&mut self, host: HostId, stmt: StmtId, alloc: AllocId, findings: &mut Findings) {
         let mark = self.clocks.of_host(host);
         self.free(By { host, stream: None, mark, stmt }, alloc, findings);
-        let Some(record) = self.memory.get(alloc) else { return };
-        if let (Some(pool), None) = (record.pool, record.of) {
-            let clock = self.clocks.host(host);
-            self.blocks.insert(record.range, (alloc, pool), (None, mark, stmt), clock);
-        }
     }
 
     /// The free of an allocation is in its stream: the allocator may give the memory to others.
     pub(super) fn gives_back(&mut self, alloc: AllocId, ticket: Ticket) {
         let Some(record) = self.memory.get(alloc) else { return };
-        let (Some(pool), None, Some(free)) = (record.pool, record.of, record.freed) else { return };
-        let clock = self.clocks.stream(ticket.stream);
-        self.blocks.insert(record.range, (alloc, pool), (Some(ticket), free.mark, free.stmt), clock);
+        if record.pool.is_some() && record.of.is_none() && self.rules.is_sound {
+            self.blocks.insert(alloc, ticket, self.clocks.stream(ticket.stream), &mut self.memory);
+        }
     }
 
     fn free(&mut self, by: By, alloc: AllocId, findings: &mut Findings) {

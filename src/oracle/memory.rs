@@ -4,6 +4,7 @@
 //! after the others. What is before a later write, whatever the timing is, is let go of. So a range keeps no more than two
 //! touches a stream. It must not know what is right or wrong.
 
+use super::blocks::Block;
 use super::clocks::{Clock, Mark, Stands};
 use crate::base::{BufferId, DeviceId, HostBufferId, IndexVec, PoolId, StmtId};
 use crate::trace::{Access, AllocId, Range};
@@ -112,6 +113,8 @@ pub(super) struct Record {
     pub(super) taken: Option<AllocId>,
     /// Where a graph frees it that is being built.
     pub(super) freed_in_graph: Option<StmtId>,
+    /// What is left of its bytes since its free, as long as no host has observed that.
+    pub(super) block: Option<Block>,
     /// Touches that may come after its free.
     pub(super) astray: SmallVec<[Touch; 1]>,
     /// Whether it is a node of a graph that was not launched.
@@ -146,6 +149,7 @@ impl Record {
             imports: SmallVec::new(),
             taken: None,
             freed_in_graph: None,
+            block: None,
             astray: SmallVec::new(),
             is_planned: false,
             before: None,
@@ -236,7 +240,8 @@ impl Memory {
         }
     }
 
-    fn release_unnamed(&mut self, id: AllocId) {
+    /// Lets go of an allocation that nothing asks for any more.
+    pub(super) fn release_unnamed(&mut self, id: AllocId) {
         let Some(record) = self.get(id) else { return };
         let is_named = record.name.is_some_and(|name| self.names[name.index()] == Some(id));
         if !is_named {
@@ -257,11 +262,12 @@ impl Memory {
         }
     }
 
-    /// Lets go of an allocation that no name stands for, if it is freed and no other process has it.
+    /// Lets go of an allocation that no name stands for, if it is freed, no other process has it and its bytes are accounted for.
     fn forget(&mut self, id: AllocId) {
         let Some(place) = self.place(id) else { return };
         let record = &self.records[place];
-        if record.freed.is_none() || record.is_awaited || !record.imports.is_empty() {
+        if record.freed.is_none() || record.is_awaited || record.block.is_some() || !record.imports.is_empty()
+        {
             return;
         }
         let before = record.before;
@@ -281,11 +287,6 @@ impl Memory {
         }
         self.records[place].is_forgotten = true;
         self.vacant.push(place as u32);
-    }
-
-    /// What an allocation is called.
-    pub(super) fn name_of(&self, id: AllocId) -> Option<BufferId> {
-        self.get(id).and_then(|record| record.name)
     }
 
     /// Everything that lives or is still named, in an order that every run has.

@@ -9,6 +9,7 @@ mod devices;
 mod expectations;
 mod explain;
 mod findings;
+mod freed;
 mod graphs;
 mod hazards;
 mod judge;

@@ -1,7 +1,7 @@
 //! How the report of a run shows what is wrong with the program.
 
 use super::cli::{Folder, out, status};
-use millpond::cli::{Accepted, Scenario, Settings, find};
+use millpond::cli::{Accepted, Remedies, Scenario, Settings, find};
 use millpond::report::Options;
 use std::path::{Path, PathBuf};
 
@@ -147,7 +147,7 @@ fn colours_are_for_terminals() {
     let (program, _) = scenario.load().expect("a valid scenario");
     let report = |colour| {
         let options = Options { width: COLUMNS, colour };
-        let settings = Settings { seed: 0, options, accepted: Accepted::Ignored };
+        let settings = Settings { seed: 0, options, accepted: Accepted::Ignored, remedies: Remedies::Tried };
         scenario.run(&program, &settings).expect("it runs").report
     };
     let (plain, coloured) = (report(false), report(true));
@@ -168,7 +168,7 @@ fn colours_are_for_terminals() {
 fn wide(scenario: &Scenario) -> Vec<String> {
     let Ok((programs, _)) = scenario.load_all() else { return Vec::new() };
     let options = Options { width: COLUMNS, colour: false };
-    let settings = Settings { seed: 0, options, accepted: Accepted::Ignored };
+    let settings = Settings { seed: 0, options, accepted: Accepted::Ignored, remedies: Remedies::Tried };
     let path = scenario.path.display().to_string();
     let mut wide = Vec::new();
     for program in programs {

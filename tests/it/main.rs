@@ -36,6 +36,8 @@ mod oxicuda;
 #[cfg(feature = "cli")]
 mod readme;
 mod ready;
+#[cfg(feature = "cli")]
+mod recovery;
 mod reports;
 #[cfg(feature = "cli")]
 mod sarif;

@@ -149,7 +149,8 @@ pub fn fix(text: &str, search: &Search<'_>) -> Option<Fixed> {
         let next = turn.targets().into_iter().find_map(|target| step.fix(&turn, target));
         let Some(next) = next else {
             let left = turn.targets().into_iter().map(|nth| turn.told(nth)).collect();
-            let expected = turn.trial.verdict.findings.len() - turn.trial.unexpected().count();
+            let expected = turn.trial.verdict.findings.iter().filter(|finding| finding.expected.is_some());
+            let expected = expected.count();
             let Step { tries, limit_reached, .. } = step;
             return Some(Fixed { fixes, removed, text, left, expected, tries, limit_reached });
         };

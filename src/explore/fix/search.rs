@@ -9,7 +9,7 @@ use super::trial::{Cost, Problem, Trial};
 use super::{Fix, Search, edited};
 use crate::oracle::{Finding, Moment, Point, Role};
 use crate::syntax::{self, ast::File};
-use crate::trace::FindingKind;
+use crate::trace::{FindingKind, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A search, with what it has used of its limits.
@@ -44,7 +44,7 @@ impl Turn {
     /// The findings that are to be fixed, the worst ones first.
     pub(super) fn targets(&self) -> Vec<usize> {
         let unexpected = self.trial.unexpected().filter(|(_, finding)| finding.kind != FindingKind::Overlap);
-        let mut targets: Vec<_> = unexpected.map(|(nth, finding)| (finding.kind.severity(), nth)).collect();
+        let mut targets: Vec<_> = unexpected.map(|(nth, finding)| (finding.severity, nth)).collect();
         targets.sort_unstable();
         targets.into_iter().map(|(_, nth)| nth).collect()
     }
@@ -80,7 +80,11 @@ impl<'s, 'r> Step<'s, 'r> {
                     (None, 0) => best = Some(success),
                     (Some(other), 0) if success.is_better(other) => best = Some(success),
                     (_, 0) => {}
-                    _ => second_choice = second_choice.or(Some(success)),
+                    // What is no error is not worth an expectation.
+                    _ if finding.severity == Severity::Error => {
+                        second_choice = second_choice.or(Some(success));
+                    }
+                    _ => {}
                 }
             }
             if let Some(best) = best {

@@ -61,10 +61,10 @@ impl Trial {
         Self { program, verdict, cost: Cost { end: ending.at, ..cost }, denied }
     }
 
-    /// The findings that no line expects, with their places among all.
+    /// The findings that no line expects or allows, with their places among all.
     pub(super) fn unexpected(&self) -> impl Iterator<Item = (usize, &Finding)> {
         let all = self.verdict.findings.iter().enumerate();
-        all.filter(|(_, finding)| finding.expected.is_none())
+        all.filter(|(_, finding)| finding.expected.is_none() && !finding.muted)
     }
 
     /// What identifies a finding; `place` says where a statement stood in the beginning.

@@ -1,7 +1,9 @@
 //! The last object: what became of what the scenario expects.
 
 use super::explanation::{ExplanationLine, explained};
+use super::recovery::{RecoveryLine, recovery_line};
 use crate::base::{Nanos, StmtId};
+use crate::explore::recover::Recovery;
 use crate::oracle::{Certainty, Mismatch, Missing, Moment, Point, Role, Verdict};
 use crate::report::Told;
 use crate::report::names::Book;
@@ -25,6 +27,7 @@ pub(super) struct Ending<'a> {
     not_reached: Vec<u32>,
     skipped: Vec<SkippedLine<'a>>,
     findings: Vec<FindingLine<'a>>,
+    recovery: RecoveryLine<'a>,
     deadlock: bool,
     stopped: Option<&'a str>,
 }
@@ -124,6 +127,7 @@ pub(super) fn ending<'a>(
     end: Nanos,
     verdict: &'a Verdict,
     told: &[Told<'_>],
+    recovery: &'a Recovery,
     compared: &Compared,
 ) -> Ending<'a> {
     let program: &'a Program = book.program;
@@ -182,6 +186,7 @@ pub(super) fn ending<'a>(
         not_reached: verdict.not_reached.iter().map(|demand| book.line(demand.stmt)).collect(),
         skipped: skipped.collect(),
         findings: told.iter().map(|told| finding_line(book, told)).collect(),
+        recovery: recovery_line(book, recovery),
         deadlock: verdict.deadlock.is_some(),
         stopped: verdict.broken.as_ref().map(|broken| broken.reason.as_str()),
     }

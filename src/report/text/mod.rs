@@ -6,6 +6,7 @@ mod devices;
 mod findings;
 mod graphs;
 mod judgement;
+mod memory;
 mod mismatches;
 mod pools;
 mod reasons;
@@ -16,6 +17,7 @@ mod timeline;
 use super::Origin;
 use super::names::Book;
 use crate::base::Nanos;
+use crate::explore::recover::Recovery;
 use crate::oracle::Verdict;
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Sink};
@@ -76,6 +78,8 @@ pub struct Closing<'a> {
     pub verdict: &'a Verdict,
     /// What is shown in full of the findings, each as it is to look; the others are told in short.
     pub explained: Vec<String>,
+    /// What would have made failed allocations succeed.
+    pub recovery: &'a Recovery,
     /// The snapshots.
     pub compared: Compared,
     /// The command that accepts them.
@@ -114,6 +118,7 @@ pub struct Text<'p> {
     devices: devices::Devices,
     graphs: graphs::GraphPools,
     failures: judgement::Failures,
+    shortages: memory::Shortages,
     mismatches: mismatches::Mismatches,
 }
 
@@ -130,6 +135,7 @@ impl<'p> Text<'p> {
             devices: devices::Devices::new(program),
             graphs: Default::default(),
             failures: Default::default(),
+            shortages: Default::default(),
             mismatches: mismatches::Mismatches::new(program),
         }
     }
@@ -143,7 +149,7 @@ impl<'p> Text<'p> {
         sections.extend(self.pools.sections(book, width));
         sections.extend(self.graphs.sections(book, width));
         sections.extend(self.devices.sections(book, width));
-        sections.extend(self.failures.expected(book, verdict, width));
+        sections.extend(self.shortages.expected(book, verdict, closing.recovery, width));
         sections.extend(judgement::expectations(book, verdict, &closing.compared, width));
         let mut last = vec![String::new()];
         last.extend(summary(book, verdict, closing, width).lines().map(str::to_owned));
@@ -152,7 +158,8 @@ impl<'p> Text<'p> {
         let mut lines: Vec<String> = heading(book, &self.origin, width).lines().map(str::to_owned).collect();
         // What was found stands first and has no limit; what it was found in shares the rest of the lines.
         let room = LINES_MAX - lines.len() - last.len();
-        lines.extend(self.failures.lines(book, verdict, width));
+        let short = |stmt| self.shortages.lines(book, closing.recovery, stmt, width);
+        lines.extend(self.failures.lines(book, verdict, short, width));
         lines.extend(findings::lines(book, verdict, &closing.explained, width));
         lines.extend(self.mismatches.lines(book, verdict, width));
         lines.extend(lay_out(sections, room));
@@ -179,6 +186,7 @@ impl Sink for Text<'_> {
         self.devices.event(&self.book, event);
         self.graphs.event(event);
         self.failures.event(event);
+        self.shortages.event(&self.book, event);
         self.mismatches.event(&self.book, event);
         self.book.event(event);
     }
