@@ -47,11 +47,11 @@ pub struct Settings {
     pub options: Options,
     /// What is done about the snapshots that were accepted.
     pub accepted: Accepted,
-    /// Whether it is tried what helps allocations that failed.
+    /// Whether it is tried what helps.
     pub remedies: Remedies,
 }
 
-/// Whether a run is followed by others that try what helps allocations that failed for want of memory.
+/// Whether a run is followed by others that try what helps: a fix of what was found, and what lets failed allocations succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedies {
     /// Nothing is tried.

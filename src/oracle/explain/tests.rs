@@ -62,10 +62,10 @@ fn each_way_of_order_is_found() {
         ),
         // A function in a stream gives a signal.
         (
-            "stream a, b\nsignal go\na: k()\na: host signal go\nawait go\na: k()\nb: k()\n",
-            (7, "a", 3),
-            (8, "b", 1),
-            vec![(5, By::Signal), (6, By::Program), (8, By::Program)],
+            "stream a, b\na: k()\na: host signal go\nawait go\na: k()\nb: k()\n",
+            (6, "a", 3),
+            (7, "b", 1),
+            vec![(4, By::Signal), (5, By::Program), (7, By::Program)],
         ),
     ] {
         let text = format!("{KERNEL}{text}");
