@@ -90,11 +90,11 @@ fn rendered(
     index: &LineIndex,
     diagnostic: &Diagnostic,
 ) -> String {
-    let level = match diagnostic.severity {
-        Severity::Error => Level::ERROR,
-        Severity::Warning => Level::WARNING,
-        Severity::Lint => Level::WARNING.with_name("lint"),
-        Severity::Note => Level::NOTE,
+    let (level, word) = match diagnostic.severity {
+        Severity::Error => (Level::ERROR, "error"),
+        Severity::Warning => (Level::WARNING, "warning"),
+        Severity::Lint => (Level::WARNING.with_name("lint"), "lint"),
+        Severity::Note => (Level::NOTE, "note"),
     };
     let line = |label: &Label| index.line(label.span.start);
     let is_near = |label: &&Label| line(label).abs_diff(line(&diagnostic.primary)) <= NEAR_MAX;
@@ -103,7 +103,7 @@ fn rendered(
     let excerpt = Excerpt::around(text, index, &spans, COLUMNS, 0);
     let annotations = labels().enumerate().map(|(nth, label)| annotation(&excerpt, label, nth == 0));
     let snippet = Snippet::source(&excerpt.text).line_start(excerpt.line).path(path).annotations(annotations);
-    let indent = "warning[]: ".len() + diagnostic.code.0.len();
+    let indent = word.len() + "[]: ".len() + diagnostic.code.0.len();
     let title = level.primary_title(wrapped(&diagnostic.message, indent)).id(diagnostic.code.0);
     let mut group = title.element(snippet);
     let indent = excerpt.gutter() + "= note: ".len();
