@@ -19,6 +19,7 @@ mod formats;
 mod graph;
 mod graphs;
 mod handles;
+mod hazards;
 #[cfg(feature = "cli")]
 mod harness;
 mod loops;

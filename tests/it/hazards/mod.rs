@@ -1,0 +1,183 @@
+//! The hazards that are found in a program against those that a brute-force checker finds, which shares nothing with it but
+//! the text.
+
+mod brute;
+mod program;
+
+use crate::budget;
+use brute::{Edges, Fault, Happening, Order};
+use millpond::base::{Draws, StmtId};
+use millpond::engine::run;
+use millpond::oracle::{Certainty, Expectations, Finding, Point, Verdict};
+use millpond::profile::Profile;
+use millpond::scenario::Program;
+use millpond::trace::FindingKind;
+use program::{BUFFERS, Maker, Small};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The kinds that are compared.
+const KINDS: [FindingKind; 7] = [
+    FindingKind::UseBeforeAlloc,
+    FindingKind::FreeBeforeAlloc,
+    FindingKind::UseAfterFree,
+    FindingKind::DoubleFree,
+    FindingKind::Race,
+    FindingKind::HostRace,
+    FindingKind::OrderedByLuck,
+];
+
+/// What both verdicts say: the kind, how certain it is, the line that is wrong, the name of the memory.
+type Said = (FindingKind, Option<Certainty>, usize, usize);
+
+/// The two verdicts over a program.
+struct Verdicts {
+    brute: BTreeSet<Fault>,
+    ours: BTreeSet<Said>,
+    /// Orders that ours misses, and that are none of the brute-force checker's.
+    wrong: Vec<String>,
+}
+
+impl Verdicts {
+    fn of(small: &Small, seed: u64) -> Self {
+        let text = small.text();
+        let (program, diagnostics) = millpond::load(&text, &Profile::default());
+        assert_eq!(diagnostics, [], "{text}");
+        let program = program.expect("there is no mistake in it");
+        let mut judge = Expectations::new(&program);
+        assert_eq!(run(&program, seed, &mut judge).stop, None, "{text}");
+        let verdict = judge.finish(None);
+        let brute = brute::judge(small, &succeeded(small, &program, &verdict));
+        let mut verdicts = Verdicts { brute, ours: BTreeSet::new(), wrong: Vec::new() };
+        for finding in verdict.findings.iter().filter(|finding| KINDS.contains(&finding.kind)) {
+            verdicts.add(finding, &program);
+        }
+        verdicts
+    }
+
+    fn add(&mut self, finding: &Finding, program: &Program) {
+        let line = |stmt: StmtId| Small::at_line(program.statements[stmt].line);
+        let name = finding.name.map(|name| program.names.buffers[name].as_str());
+        let buffer = BUFFERS.iter().position(|buffer| Some(*buffer) == name).expect("a finding names its memory");
+        let is_certain = matches!(
+            finding.kind,
+            FindingKind::UseBeforeAlloc | FindingKind::FreeBeforeAlloc | FindingKind::UseAfterFree
+        );
+        let certainty = finding.certainty.filter(|_| is_certain);
+        self.ours.insert((finding.kind, certainty, line(finding.stmt), buffer));
+        let missing = finding.missing.map(|missing| {
+            [missing.from, missing.to].map(|moment| match moment.point {
+                Point::Operation(_) => Happening::Execution(line(moment.stmt)),
+                Point::Host(..) => Happening::Call(line(moment.stmt)),
+            })
+        });
+        let missing = missing.map(|[from, to]| (from, to));
+        let is_known = |fault: &&Fault| fault.kind == finding.kind && fault.buffer == buffer;
+        if !self.brute.iter().filter(is_known).any(|fault| fault.missing == missing) {
+            self.wrong.push(format!("{} of {}: {missing:?}", finding.kind, BUFFERS[buffer]));
+        }
+    }
+
+    fn brute(&self) -> BTreeSet<Said> {
+        self.brute.iter().map(|fault| (fault.kind, fault.certainty, fault.line, fault.buffer)).collect()
+    }
+
+    fn differ(&self) -> bool {
+        self.brute() != self.ours || !self.wrong.is_empty()
+    }
+}
+
+/// The queries that were answered with `done`.
+fn succeeded(small: &Small, program: &Program, verdict: &Verdict) -> Vec<usize> {
+    let failed = verdict.failed.iter().map(|failed| Small::at_line(program.statements[failed.stmt].line));
+    let failed: BTreeSet<usize> = failed.collect();
+    (0..small.operations.len()).filter(|line| !failed.contains(line)).collect()
+}
+
+/// The smallest program with the same trouble that is left when lines are taken away, up to three at a time.
+fn shrunk(small: &Small, differs: impl Fn(&Small) -> bool) -> Small {
+    let without = |lines: &[usize]| {
+        let operations = small.operations.iter().enumerate().filter(|(nth, _)| !lines.contains(nth));
+        Small { operations: operations.map(|(_, operation)| operation.clone()).collect() }
+    };
+    let count = small.operations.len();
+    let ones = (0..count).map(|one| vec![one]);
+    let twos = (0..count).flat_map(|one| (0..one).map(move |two| vec![one, two]));
+    let threes =
+        (0..count).flat_map(|one| (0..one).flat_map(move |two| (0..two).map(move |three| vec![one, two, three])));
+    let smaller = ones.chain(twos).chain(threes).map(|lines| without(&lines));
+    match smaller.into_iter().find(|smaller| smaller.is_sound() && differs(smaller)) {
+        Some(smaller) => shrunk(&smaller, differs),
+        None => small.clone(),
+    }
+}
+
+fn told(said: &BTreeSet<Said>) -> String {
+    let mut told = String::new();
+    for (kind, certainty, line, buffer) in said {
+        let certainty = certainty.map_or("", Certainty::name);
+        told += &format!("  {kind} {certainty} on {} at operation {}\n", BUFFERS[*buffer], line + 1);
+    }
+    told
+}
+
+/// Says which part of a mix a fault belongs to.
+fn part(said: &Said) -> String {
+    match said.1 {
+        Some(certainty) => format!("{} {}", said.0, certainty.name()),
+        None => said.0.to_string(),
+    }
+}
+
+#[test]
+fn every_verdict_is_that_of_all_timings() {
+    let programs = budget(2_000);
+    let mut mix: BTreeMap<String, u64> = BTreeMap::new();
+    for seed in 0..programs {
+        let small = Maker::make(&mut Draws::new(seed, 6));
+        let verdicts = Verdicts::of(&small, seed);
+        if std::env::var_os("X").is_none() && verdicts.differ() {
+            let small = shrunk(&small, |small| Verdicts::of(small, seed).differ());
+            let Verdicts { ours, wrong, .. } = Verdicts::of(&small, seed);
+            let brute = Verdicts::of(&small, seed).brute();
+            panic!(
+                "seed {seed}\n{}\nbrute force:\n{}found:\n{}orders that are not missing: {wrong:#?}",
+                small.text(),
+                told(&brute),
+                told(&ours)
+            );
+        }
+        let mut parts: BTreeSet<String> = verdicts.brute().iter().map(part).collect();
+        if parts.is_empty() {
+            parts.insert("clean".to_owned());
+        }
+        parts.into_iter().for_each(|part| *mix.entry(part).or_default() += 1);
+    }
+    println!("of {programs} programs: {mix:#?}");
+    for (part, percent) in [
+        ("clean", 20),
+        ("use_before_alloc possible", 1),
+        ("free_before_alloc possible", 1),
+        ("use_after_free possible", 1),
+        ("use_after_free definite", 1),
+        ("double_free", 1),
+        ("race", 1),
+        ("host_race", 1),
+        ("ordered_by_luck", 1),
+    ] {
+        let count = mix.get(part).copied().unwrap_or_default();
+        assert!(count * 100 >= percent * programs, "{part}: {count} of {programs}");
+    }
+}
+
+#[test]
+fn the_states_and_the_sequences_of_a_program_say_the_same() {
+    let (programs, mut listed) = (budget(200), 0);
+    for seed in 0..programs {
+        let small = Maker::make(&mut Draws::new(seed, 6));
+        let edges = Edges::of(&small, &[]);
+        let Some(order) = Order::by_sequences(&edges, 2_000) else { continue };
+        assert_eq!(order, Order::by_states(&edges), "{}", small.text());
+        listed += 1;
+    }
+    assert!(listed * 2 > programs, "{listed} of {programs}");
+}

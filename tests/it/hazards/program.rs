@@ -1,0 +1,336 @@
+//! Small random programs: what they are made of, how they are drawn, and their text.
+//!
+//! It knows nothing of what is wrong with them.
+
+use millpond::base::Draws;
+use std::fmt::Write;
+
+/// What stands before the operations, a line each. Only one stream and the host's eyes may give freed memory again, so that the
+/// allocator orders nothing.
+const HEAD: &str = "\
+pool device_pool { release_threshold = max, reuse = [] }
+pool host_pool on host { release_threshold = max, reuse = [] }
+stream b[2]
+stream n[2] non_blocking
+event e[2]
+host_buffer h 1KiB pinned
+kernel one(x: read) takes 1us..9us
+kernel read_read(x: read, y: read) takes 1us..9us
+kernel read_write(x: read, y: write) takes 1us..9us
+kernel write_write(x: write, y: write) takes 1us..9us
+grant host_pool to gpu0
+";
+/// All streams that a program may use.
+const STREAMS: [&str; 5] = ["b[0]", "b[1]", "n[0]", "n[1]", "legacy"];
+pub(super) const LEGACY: usize = 4;
+/// All buffers that a program may use: two of a device, one of a pool that the host reaches, one outside of pools, and the
+/// host's own.
+pub(super) const BUFFERS: [&str; 5] = ["x", "y", "z", "managed", "h"];
+const MANAGED: usize = 3;
+const OWN: usize = 4;
+/// How many operations a program has at most.
+pub(super) const OPERATIONS_MAX: usize = 9;
+
+/// A use of bytes of a buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Use {
+    pub(super) buffer: usize,
+    /// The first byte, and the one after the last.
+    pub(super) part: (u32, u32),
+    pub(super) writes: bool,
+}
+
+/// What the host waits for, or asks about.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Target {
+    Stream(usize),
+    Event(usize),
+    Device,
+}
+
+/// What a line of a program does.
+#[derive(Clone, Debug)]
+pub(super) enum Action {
+    Alloc(usize),
+    Free(usize),
+    /// A kernel in a stream, or the host itself.
+    Use(Vec<Use>),
+    Record(usize),
+    Wait(usize),
+    Sync(Target),
+    Poll(Target),
+    Query(Target),
+    /// Long enough for everything that may start to be done.
+    Sleep,
+}
+
+/// A line: what it does, and in which stream; `None`: the host does it.
+#[derive(Clone, Debug)]
+pub(super) struct Operation {
+    pub(super) stream: Option<usize>,
+    pub(super) action: Action,
+}
+
+/// The lines of a program.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Small {
+    pub(super) operations: Vec<Operation>,
+}
+
+/// Whether operations of the two streams follow each other in the order of their calls: one stream, or the legacy default
+/// stream and a blocking one (CUDA driver API, "Stream synchronization behavior").
+pub(super) fn are_one_queue(one: usize, other: usize) -> bool {
+    let is_blocking = |stream: usize| STREAMS[stream].starts_with('b');
+    one == other || (one == LEGACY && is_blocking(other)) || (other == LEGACY && is_blocking(one))
+}
+
+impl Small {
+    /// The text, in which the operations have the last lines.
+    pub(super) fn text(&self) -> String {
+        let mut text = HEAD.to_owned();
+        for operation in &self.operations {
+            if let Some(stream) = operation.stream {
+                let _ = write!(text, "{}: ", STREAMS[stream]);
+            }
+            let _ = writeln!(text, "{}", operation.words());
+        }
+        text
+    }
+
+    /// The operation in a line of the text.
+    pub(super) fn at_line(line: u32) -> usize {
+        line as usize - HEAD.lines().count() - 1
+    }
+
+    /// Whether the text has no mistake: buffers are used once they are allocated, and not allocated while they live.
+    pub(super) fn is_sound(&self) -> bool {
+        let (mut known, mut live) = ([false, false, false, false, true], [false; BUFFERS.len()]);
+        self.operations.iter().all(|operation| match &operation.action {
+            Action::Alloc(buffer) => {
+                known[*buffer] = true;
+                !std::mem::replace(&mut live[*buffer], true)
+            }
+            Action::Free(buffer) => {
+                live[*buffer] = false;
+                known[*buffer]
+            }
+            Action::Use(uses) => uses.iter().all(|one| known[one.buffer]),
+            _ => true,
+        })
+    }
+}
+
+impl Operation {
+    fn words(&self) -> String {
+        let target = |target: &Target| match target {
+            Target::Stream(stream) => STREAMS[*stream].to_owned(),
+            Target::Event(event) => format!("e[{event}]"),
+            Target::Device => "device".to_owned(),
+        };
+        match &self.action {
+            Action::Alloc(MANAGED) => "managed = malloc 1KiB managed".to_owned(),
+            Action::Alloc(2) => "z = alloc 1KiB from host_pool".to_owned(),
+            Action::Alloc(buffer) => format!("{} = alloc 1KiB from device_pool", BUFFERS[*buffer]),
+            Action::Free(buffer) => format!("free {}", BUFFERS[*buffer]),
+            Action::Use(uses) => match (self.stream, uses.as_slice()) {
+                (None, uses) => format!("{} {}", if uses[0].writes { "write" } else { "read" }, uses[0].words()),
+                (_, [one]) if one.writes => format!("memset {} takes 3us", one.words()),
+                (_, [one]) => format!("one({})", one.words()),
+                (_, uses) => {
+                    let name = ["read_read", "read_write", "write_write"];
+                    let writes = uses.iter().filter(|one| one.writes).count();
+                    format!("{}({}, {})", name[writes], uses[0].words(), uses[1].words())
+                }
+            },
+            Action::Record(event) => format!("record e[{event}]"),
+            Action::Wait(event) => format!("wait e[{event}]"),
+            Action::Sync(of) => format!("sync {}", target(of)),
+            Action::Poll(of) => format!("poll {} until done", target(of)),
+            Action::Query(of) => format!("query {} or_fails not_ready", target(of)),
+            Action::Sleep => "sleep 1ms".to_owned(),
+        }
+    }
+}
+
+impl Use {
+    fn words(&self) -> String {
+        let name = BUFFERS[self.buffer];
+        match self.part {
+            (0, 1024) => name.to_owned(),
+            (start, end) => format!("{name}[{start}B..{end}B]"),
+        }
+    }
+}
+
+/// Draws a program. Some are careful about order, some are not.
+pub(super) struct Maker<'d> {
+    draws: &'d mut Draws,
+    small: Small,
+    /// The streams that it uses; the first one most.
+    streams: Vec<usize>,
+    /// The buffers that it uses, with the stream that last did something to each.
+    buffers: Vec<(usize, Option<usize>)>,
+    known: [bool; BUFFERS.len()],
+    live: [bool; BUFFERS.len()],
+    /// Out of 10: how often it stays in its stream, and how often it orders streams where it goes to another one.
+    loyalty: u64,
+    care: u64,
+}
+
+impl<'d> Maker<'d> {
+    pub(super) fn make(draws: &'d mut Draws) -> Small {
+        let mut streams = Vec::new();
+        let count = draws.between(2, 4) as usize;
+        while streams.len() < count {
+            let stream = draws.below(STREAMS.len() as u64) as usize;
+            if !streams.contains(&stream) {
+                streams.push(stream);
+            }
+        }
+        let mut buffers: Vec<(usize, Option<usize>)> = Vec::new();
+        let count = draws.between(1, 2) as usize;
+        while buffers.len() < count {
+            let buffer = [0, 0, 1, 2, MANAGED, MANAGED, OWN][draws.below(7) as usize];
+            if buffers.iter().all(|(known, _)| *known != buffer) {
+                buffers.push((buffer, None));
+            }
+        }
+        let loyalty = [0, 5, 8][draws.below(3) as usize];
+        let care = [0, 4, 8, 10][draws.below(4) as usize];
+        let (known, live) = ([false, false, false, false, true], [false; BUFFERS.len()]);
+        let length = draws.between(5, OPERATIONS_MAX as u64) as usize;
+        let small = Small::default();
+        let mut maker = Maker { draws, small, streams, buffers, known, live, loyalty, care };
+        while maker.small.operations.len() < length {
+            maker.step();
+        }
+        let mut small = maker.small;
+        small.operations.truncate(length);
+        small
+    }
+
+    fn one_in(&mut self, count: u64) -> bool {
+        self.draws.below(count) == 0
+    }
+
+    fn push(&mut self, stream: Option<usize>, action: Action) {
+        self.small.operations.push(Operation { stream, action });
+    }
+
+    fn any_stream(&mut self) -> usize {
+        let nth = if self.draws.below(10) < self.loyalty { 0 } else { self.draws.below(self.streams.len() as u64) };
+        self.streams[nth as usize]
+    }
+
+    fn any_event(&mut self) -> usize {
+        self.draws.below(2) as usize
+    }
+
+    fn any_target(&mut self) -> Target {
+        match self.draws.below(2) {
+            0 => Target::Event(self.any_event()),
+            _ => Target::Stream(self.any_stream()),
+        }
+    }
+
+    /// One more line, or with an order before it up to three.
+    fn step(&mut self) {
+        let nth = self.draws.below(self.buffers.len() as u64) as usize;
+        let (buffer, last) = self.buffers[nth];
+        if !self.known[buffer] {
+            return self.alloc(nth);
+        }
+        match self.draws.below(20) {
+            0..4 if buffer != OWN => self.free(nth, last),
+            4..14 => self.touch(nth, last),
+            14 => {
+                let (stream, event) = (self.any_stream(), self.any_event());
+                self.push(Some(stream), Action::Record(event));
+            }
+            15 => {
+                let (stream, event) = (self.any_stream(), self.any_event());
+                self.push(Some(stream), Action::Wait(event));
+            }
+            16 => {
+                let target = if self.one_in(4) { Target::Device } else { self.any_target() };
+                self.push(None, Action::Sync(target));
+            }
+            17 => {
+                let target = self.any_target();
+                self.push(None, Action::Poll(target));
+            }
+            _ if !self.live[buffer] && buffer != OWN => self.alloc(nth),
+            _ => {}
+        }
+    }
+
+    fn alloc(&mut self, nth: usize) {
+        let buffer = self.buffers[nth].0;
+        let stream = (buffer != MANAGED).then(|| self.any_stream());
+        self.push(stream, Action::Alloc(buffer));
+        (self.known[buffer], self.live[buffer]) = (true, true);
+        self.buffers[nth].1 = stream;
+    }
+
+    /// Frees; of what is freed already, seldom.
+    fn free(&mut self, nth: usize, last: Option<usize>) {
+        let buffer = self.buffers[nth].0;
+        if !self.live[buffer] && !self.one_in(3) {
+            return;
+        }
+        let by_host = self.one_in(4);
+        let stream = (!by_host).then(|| self.any_stream());
+        self.order(last, stream);
+        self.push(stream, Action::Free(buffer));
+        self.live[buffer] = false;
+    }
+
+    /// Uses; what is freed already, seldom.
+    fn touch(&mut self, nth: usize, last: Option<usize>) {
+        let (buffer, freed) = (self.buffers[nth].0, !self.live[self.buffers[nth].0]);
+        if freed && buffer != OWN && !self.one_in(4) {
+            return;
+        }
+        let by_host = buffer >= 2 && self.one_in(3);
+        let stream = (!by_host).then(|| self.any_stream());
+        let mut uses = vec![self.a_use(buffer)];
+        let other = self.buffers[self.draws.below(self.buffers.len() as u64) as usize].0;
+        if !by_host && self.known[other] && self.one_in(3) {
+            uses.push(self.a_use(other));
+            uses.sort_by_key(|one| one.writes);
+        }
+        self.order(last, stream);
+        self.push(stream, Action::Use(uses));
+        if stream.is_some() {
+            self.buffers[nth].1 = stream;
+        }
+    }
+
+    fn a_use(&mut self, buffer: usize) -> Use {
+        let part = [(0, 1024), (0, 1024), (0, 512), (512, 1024), (256, 768)][self.draws.below(5) as usize];
+        Use { buffer, part, writes: self.one_in(2) }
+    }
+
+    /// Orders a stream, or the host, after another stream: mostly rightly.
+    fn order(&mut self, from: Option<usize>, to: Option<usize>) {
+        let Some(from) = from else { return };
+        if Some(from) == to || self.draws.below(10) >= self.care {
+            return;
+        }
+        match to {
+            Some(to) if !self.one_in(4) => {
+                let event = self.any_event();
+                self.push(Some(from), Action::Record(event));
+                self.push(Some(to), Action::Wait(event));
+            }
+            _ => match self.draws.below(6) {
+                0 => self.push(None, Action::Poll(Target::Stream(from))),
+                1 | 2 => {
+                    self.push(None, Action::Sleep);
+                    self.push(None, Action::Query(Target::Stream(from)));
+                }
+                _ => self.push(None, Action::Sync(Target::Stream(from))),
+            },
+        }
+    }
+}
