@@ -19,9 +19,9 @@ mod formats;
 mod graph;
 mod graphs;
 mod handles;
-mod hazards;
 #[cfg(feature = "cli")]
 mod harness;
+mod hazards;
 mod loops;
 mod machine;
 mod mutants;

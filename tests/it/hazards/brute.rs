@@ -56,7 +56,8 @@ impl Edges {
             lines.map(|line| Happening::Execution(line).bit()).sum()
         };
         let latest_record = |nth: usize, event: usize| -> Set {
-            let is_record = |line: &usize| matches!(small.operations[*line].action, Action::Record(of) if of == event);
+            let is_record =
+                |line: &usize| matches!(small.operations[*line].action, Action::Record(of) if of == event);
             let record = (0..nth).rev().find(is_record);
             record.map_or(0, |line| Happening::Execution(line).bit())
         };
@@ -71,6 +72,7 @@ impl Edges {
         let calls = small.operations.iter().enumerate().map(|(nth, operation)| match operation.action {
             Action::Sync(target) | Action::Poll(target) => covered(nth, target),
             Action::Query(target) if succeeded.contains(&nth) => covered(nth, target),
+            Action::Copy(_) => Happening::Execution(nth).bit(),
             _ => 0,
         });
         let executions = streams.iter().enumerate().map(|(nth, stream)| {
@@ -80,7 +82,12 @@ impl Edges {
                 _ => 0,
             };
             let queue = earlier(nth, &|other| are_one_queue(other, stream));
-            Some(queue | waits_for | Happening::Call(nth).bit())
+            // A call that waits for its own operation has not returned by then; the call before it has.
+            let call = match small.operations[nth].action {
+                Action::Copy(_) => Happening::Call(nth).bit() >> 1,
+                _ => Happening::Call(nth).bit(),
+            };
+            Some(queue | waits_for | call)
         });
         Self { calls: calls.collect(), executions: executions.collect() }
     }
@@ -186,11 +193,6 @@ fn lives(small: &Small) -> Vec<Life> {
             Action::Alloc(buffer) => {
                 lives.push(Life { buffer: *buffer, alloc: Some(nth), ..Life::default() });
             }
-            Action::Use(uses) => {
-                for one in uses {
-                    latest(&mut lives, one.buffer).uses.push((nth, *one));
-                }
-            }
             Action::Free(buffer) => {
                 let life = latest(&mut lives, *buffer);
                 match life.free {
@@ -198,7 +200,11 @@ fn lives(small: &Small) -> Vec<Life> {
                     Some(_) => life.failed.push(nth),
                 }
             }
-            _ => {}
+            _ => {
+                for one in operation.uses() {
+                    latest(&mut lives, one.buffer).uses.push((nth, *one));
+                }
+            }
         }
     }
     lives
@@ -282,7 +288,13 @@ impl Judge<'_> {
         }
         for line in &life.failed {
             let kind = FindingKind::DoubleFree;
-            self.faults.insert(Fault { kind, certainty: None, line: *line, buffer: life.buffer, missing: None });
+            self.faults.insert(Fault {
+                kind,
+                certainty: None,
+                line: *line,
+                buffer: life.buffer,
+                missing: None,
+            });
         }
     }
 
@@ -294,7 +306,8 @@ impl Judge<'_> {
                 if earlier == later || !touch || !(one.writes || other.writes) {
                     continue;
                 }
-                let by_host = [earlier, later].into_iter().any(|line| self.small.operations[*line].stream.is_none());
+                let by_host =
+                    [earlier, later].into_iter().any(|line| self.small.operations[*line].stream.is_none());
                 let kind = if by_host { FindingKind::HostRace } else { FindingKind::Race };
                 self.demand(kind, life.buffer, (*earlier, *later));
             }

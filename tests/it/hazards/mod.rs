@@ -2,6 +2,7 @@
 //! the text.
 
 mod brute;
+mod detectors;
 mod program;
 
 use crate::budget;
@@ -38,9 +39,9 @@ struct Verdicts {
 }
 
 impl Verdicts {
-    fn of(small: &Small, seed: u64) -> Self {
+    fn of(small: &Small, seed: u64, profile: &Profile) -> Self {
         let text = small.text();
-        let (program, diagnostics) = millpond::load(&text, &Profile::default());
+        let (program, diagnostics) = millpond::load(&text, profile);
         assert_eq!(diagnostics, [], "{text}");
         let program = program.expect("there is no mistake in it");
         let mut judge = Expectations::new(&program);
@@ -57,7 +58,8 @@ impl Verdicts {
     fn add(&mut self, finding: &Finding, program: &Program) {
         let line = |stmt: StmtId| Small::at_line(program.statements[stmt].line);
         let name = finding.name.map(|name| program.names.buffers[name].as_str());
-        let buffer = BUFFERS.iter().position(|buffer| Some(*buffer) == name).expect("a finding names its memory");
+        let buffer =
+            BUFFERS.iter().position(|buffer| Some(*buffer) == name).expect("a finding names its memory");
         let is_certain = matches!(
             finding.kind,
             FindingKind::UseBeforeAlloc | FindingKind::FreeBeforeAlloc | FindingKind::UseAfterFree
@@ -102,8 +104,8 @@ fn shrunk(small: &Small, differs: impl Fn(&Small) -> bool) -> Small {
     let count = small.operations.len();
     let ones = (0..count).map(|one| vec![one]);
     let twos = (0..count).flat_map(|one| (0..one).map(move |two| vec![one, two]));
-    let threes =
-        (0..count).flat_map(|one| (0..one).flat_map(move |two| (0..two).map(move |three| vec![one, two, three])));
+    let threes = (0..count)
+        .flat_map(|one| (0..one).flat_map(move |two| (0..two).map(move |three| vec![one, two, three])));
     let smaller = ones.chain(twos).chain(threes).map(|lines| without(&lines));
     match smaller.into_iter().find(|smaller| smaller.is_sound() && differs(smaller)) {
         Some(smaller) => shrunk(&smaller, differs),
@@ -130,15 +132,15 @@ fn part(said: &Said) -> String {
 
 #[test]
 fn every_verdict_is_that_of_all_timings() {
-    let programs = budget(2_000);
+    let (programs, profile) = (budget(2_000), Profile::default());
     let mut mix: BTreeMap<String, u64> = BTreeMap::new();
     for seed in 0..programs {
         let small = Maker::make(&mut Draws::new(seed, 6));
-        let verdicts = Verdicts::of(&small, seed);
+        let verdicts = Verdicts::of(&small, seed, &profile);
         if std::env::var_os("X").is_none() && verdicts.differ() {
-            let small = shrunk(&small, |small| Verdicts::of(small, seed).differ());
-            let Verdicts { ours, wrong, .. } = Verdicts::of(&small, seed);
-            let brute = Verdicts::of(&small, seed).brute();
+            let small = shrunk(&small, |small| Verdicts::of(small, seed, &profile).differ());
+            let Verdicts { ours, wrong, .. } = Verdicts::of(&small, seed, &profile);
+            let brute = Verdicts::of(&small, seed, &profile).brute();
             panic!(
                 "seed {seed}\n{}\nbrute force:\n{}found:\n{}orders that are not missing: {wrong:#?}",
                 small.text(),

@@ -55,6 +55,8 @@ pub(super) enum Action {
     Free(usize),
     /// A kernel in a stream, or the host itself.
     Use(Vec<Use>),
+    /// A copy that the host waits for, in the legacy default stream.
+    Copy([Use; 2]),
     Record(usize),
     Wait(usize),
     Sync(Target),
@@ -89,7 +91,8 @@ impl Small {
     pub(super) fn text(&self) -> String {
         let mut text = HEAD.to_owned();
         for operation in &self.operations {
-            if let Some(stream) = operation.stream {
+            let is_copy = matches!(operation.action, Action::Copy(_));
+            if let Some(stream) = operation.stream.filter(|_| !is_copy) {
                 let _ = write!(text, "{}: ", STREAMS[stream]);
             }
             let _ = writeln!(text, "{}", operation.words());
@@ -114,13 +117,21 @@ impl Small {
                 live[*buffer] = false;
                 known[*buffer]
             }
-            Action::Use(uses) => uses.iter().all(|one| known[one.buffer]),
-            _ => true,
+            _ => operation.uses().iter().all(|one| known[one.buffer]),
         })
     }
 }
 
 impl Operation {
+    /// The bytes that it uses.
+    pub(super) fn uses(&self) -> &[Use] {
+        match &self.action {
+            Action::Use(uses) => uses,
+            Action::Copy(uses) => uses,
+            _ => &[],
+        }
+    }
+
     fn words(&self) -> String {
         let target = |target: &Target| match target {
             Target::Stream(stream) => STREAMS[*stream].to_owned(),
@@ -133,7 +144,9 @@ impl Operation {
             Action::Alloc(buffer) => format!("{} = alloc 1KiB from device_pool", BUFFERS[*buffer]),
             Action::Free(buffer) => format!("free {}", BUFFERS[*buffer]),
             Action::Use(uses) => match (self.stream, uses.as_slice()) {
-                (None, uses) => format!("{} {}", if uses[0].writes { "write" } else { "read" }, uses[0].words()),
+                (None, uses) => {
+                    format!("{} {}", if uses[0].writes { "write" } else { "read" }, uses[0].words())
+                }
                 (_, [one]) if one.writes => format!("memset {} takes 3us", one.words()),
                 (_, [one]) => format!("one({})", one.words()),
                 (_, uses) => {
@@ -142,6 +155,7 @@ impl Operation {
                     format!("{}({}, {})", name[writes], uses[0].words(), uses[1].words())
                 }
             },
+            Action::Copy([from, to]) => format!("copy {} from {} takes 3us", to.words(), from.words()),
             Action::Record(event) => format!("record e[{event}]"),
             Action::Wait(event) => format!("wait e[{event}]"),
             Action::Sync(of) => format!("sync {}", target(of)),
@@ -218,7 +232,8 @@ impl<'d> Maker<'d> {
     }
 
     fn any_stream(&mut self) -> usize {
-        let nth = if self.draws.below(10) < self.loyalty { 0 } else { self.draws.below(self.streams.len() as u64) };
+        let nth =
+            if self.draws.below(10) < self.loyalty { 0 } else { self.draws.below(self.streams.len() as u64) };
         self.streams[nth as usize]
     }
 
@@ -291,6 +306,9 @@ impl<'d> Maker<'d> {
         if freed && buffer != OWN && !self.one_in(4) {
             return;
         }
+        if self.one_in(8) && self.copy(nth, last) {
+            return;
+        }
         let by_host = buffer >= 2 && self.one_in(3);
         let stream = (!by_host).then(|| self.any_stream());
         let mut uses = vec![self.a_use(buffer)];
@@ -304,6 +322,26 @@ impl<'d> Maker<'d> {
         if stream.is_some() {
             self.buffers[nth].1 = stream;
         }
+    }
+
+    /// Copies half of the buffer to or from half of another one of those for which the host waits.
+    fn copy(&mut self, nth: usize, last: Option<usize>) -> bool {
+        let buffer = self.buffers[nth].0;
+        let other =
+            self.buffers.iter().map(|(other, _)| *other).find(|other| {
+                *other != buffer && self.known[*other] && (*other >= MANAGED || buffer >= MANAGED)
+            });
+        let Some(other) = other else { return false };
+        let (from, to) = if self.one_in(2) { (buffer, other) } else { (other, buffer) };
+        let mut half = |buffer, writes| {
+            let part = if self.one_in(2) { (0, 512) } else { (512, 1024) };
+            Use { buffer, part, writes }
+        };
+        let uses = [half(from, false), half(to, true)];
+        self.order(last, Some(LEGACY));
+        self.push(Some(LEGACY), Action::Copy(uses));
+        self.buffers[nth].1 = None;
+        true
     }
 
     fn a_use(&mut self, buffer: usize) -> Use {
