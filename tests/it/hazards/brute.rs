@@ -4,7 +4,7 @@
 //! been executed. Of two things one is before the other where no state has the other one without it. Nothing here knows how
 //! Millpond finds the same.
 
-use super::program::{Action, LEGACY, Small, Target, Use, are_one_queue};
+use super::program::{Action, LEGACY, Operation, Small, Target, Thread, Use, are_one_queue};
 use millpond::oracle::Certainty;
 use millpond::trace::FindingKind;
 use std::collections::BTreeSet;
@@ -69,11 +69,28 @@ impl Edges {
             Target::Event(event) => latest_record(nth, event),
             Target::Device => earlier(nth, &|_| true),
         };
-        let calls = small.operations.iter().enumerate().map(|(nth, operation)| match operation.action {
-            Action::Sync(target) | Action::Poll(target) => covered(nth, target),
-            Action::Query(target) if succeeded.contains(&nth) => covered(nth, target),
-            Action::Copy(_) => Happening::Execution(nth).bit(),
-            _ => 0,
+        // A thread makes one call after the other; the second one begins where the first one started it.
+        let called = |nth: usize| -> Set {
+            let thread = small.operations[nth].thread;
+            let is_before = |line: &usize| {
+                let other = small.operations[*line].thread;
+                other == Thread::Alone || other == thread
+            };
+            (0..nth).filter(is_before).map(|line| Happening::Call(line).bit()).sum()
+        };
+        let signal = || {
+            let is_signal = |operation: &Operation| matches!(operation.action, Action::Signal);
+            small.operations.iter().position(is_signal).map_or(0, |line| Happening::Call(line).bit())
+        };
+        let calls = small.operations.iter().enumerate().map(|(nth, operation)| {
+            called(nth)
+                | match operation.action {
+                    Action::Await => signal(),
+                    Action::Sync(target) | Action::Poll(target) => covered(nth, target),
+                    Action::Query(target) if succeeded.contains(&nth) => covered(nth, target),
+                    Action::Copy(_) => Happening::Execution(nth).bit(),
+                    _ => 0,
+                }
         });
         let executions = streams.iter().enumerate().map(|(nth, stream)| {
             let stream = (*stream)?;
@@ -82,9 +99,9 @@ impl Edges {
                 _ => 0,
             };
             let queue = earlier(nth, &|other| are_one_queue(other, stream));
-            // A call that waits for its own operation has not returned by then; the call before it has.
+            // A call that waits for its own operation has not returned by then; the calls before it have.
             let call = match small.operations[nth].action {
-                Action::Copy(_) => Happening::Call(nth).bit() >> 1,
+                Action::Copy(_) => called(nth),
                 _ => Happening::Call(nth).bit(),
             };
             Some(queue | waits_for | call)
@@ -95,13 +112,15 @@ impl Edges {
     /// What can happen next where these have happened.
     fn next(&self, happened: Set) -> impl Iterator<Item = Set> + '_ {
         let is_there = move |before: Set| before & !happened == 0;
-        let call = (happened as u16).trailing_ones() as usize;
-        let call = self.calls.get(call).filter(|before| is_there(**before)).map(|_| Happening::Call(call));
+        let calls = self.calls.iter().enumerate().filter_map(move |(nth, before)| {
+            let new = Happening::Call(nth);
+            (is_there(*before) && happened & new.bit() == 0).then_some(new)
+        });
         let executions = self.executions.iter().enumerate().filter_map(move |(nth, before)| {
             let new = Happening::Execution(nth);
             (is_there((*before)?) && happened & new.bit() == 0).then_some(new)
         });
-        call.into_iter().chain(executions).map(Happening::bit)
+        calls.chain(executions).map(Happening::bit)
     }
 
     /// Everything that happens in a run.
@@ -224,7 +243,7 @@ fn failed_frees(small: &Small) -> BTreeSet<usize> {
     lives(small).into_iter().flat_map(|life| life.failed).collect()
 }
 
-/// Everything that is wrong, in every pair. `succeeded`: the queries that said in one run that all is done, which order only
+/// Everything that is wrong, in every pair, with the lines in the order of their calls. `succeeded`: the queries that said in one run that all is done, which order only
 /// that run.
 pub(super) fn judge(small: &Small, succeeded: &[usize]) -> BTreeSet<Fault> {
     let order = Order::by_states(&Edges::of(small, &[]));
@@ -260,7 +279,9 @@ impl Judge<'_> {
         if self.order.is_before(from, to) && !is_late {
             return;
         }
-        let is_wrong = is_late || self.order.is_before(to, from);
+        let calls = [lines.1, lines.0].map(Happening::Call);
+        let is_wrong =
+            self.order.is_before(to, from) || (is_late && self.order.is_before(calls[0], calls[1]));
         let is_lucky = !is_late && self.of_run.is_before(from, to);
         let has_certainty = !is_lucky && !matches!(kind, FindingKind::Race | FindingKind::HostRace);
         let certainty = if is_wrong { Certainty::Definite } else { Certainty::Possible };

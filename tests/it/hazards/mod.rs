@@ -9,10 +9,10 @@ use crate::budget;
 use brute::{Edges, Fault, Happening, Order};
 use millpond::base::{Draws, StmtId};
 use millpond::engine::run;
-use millpond::oracle::{Certainty, Expectations, Finding, Point, Verdict};
+use millpond::oracle::{Certainty, Expectations, Finding, Point};
 use millpond::profile::Profile;
 use millpond::scenario::Program;
-use millpond::trace::FindingKind;
+use millpond::trace::{Detail, Event, FindingKind, Kind, Sink};
 use program::{BUFFERS, Maker, Small};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +36,24 @@ struct Verdicts {
     ours: BTreeSet<Said>,
     /// Orders that ours misses, and that are none of the brute-force checker's.
     wrong: Vec<String>,
+    /// The lines in the order of their calls, by which the verdicts count them.
+    calls: Vec<usize>,
+}
+
+/// The statements in the order of their calls.
+#[derive(Default)]
+struct Calls(Vec<StmtId>);
+
+impl Sink for Calls {
+    fn wants(&self, detail: Detail) -> bool {
+        detail == Detail::Events
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        if let Kind::Call(_) = event.kind {
+            self.0.push(event.stmt);
+        }
+    }
 }
 
 impl Verdicts {
@@ -44,19 +62,29 @@ impl Verdicts {
         let (program, diagnostics) = millpond::load(&text, profile);
         assert_eq!(diagnostics, [], "{text}");
         let program = program.expect("there is no mistake in it");
-        let mut judge = Expectations::new(&program);
-        assert_eq!(run(&program, seed, &mut judge).stop, None, "{text}");
+        let mut sinks = (Calls::default(), Expectations::new(&program));
+        assert_eq!(run(&program, seed, &mut sinks).stop, None, "{text}");
+        let (Calls(calls), judge) = sinks;
+        let at = |stmt: &StmtId| small.at_line(program.statements[*stmt].line);
+        let calls: Vec<usize> = calls.iter().filter_map(at).collect();
+        let called = Small { operations: calls.iter().map(|nth| small.operations[*nth].clone()).collect() };
+        assert_eq!(called.operations.len(), small.operations.len(), "each line is called once:\n{text}");
         let verdict = judge.finish(None);
-        let brute = brute::judge(small, &succeeded(small, &program, &verdict));
-        let mut verdicts = Verdicts { brute, ours: BTreeSet::new(), wrong: Vec::new() };
+        let failed: Vec<usize> = verdict.failed.iter().filter_map(|failed| at(&failed.stmt)).collect();
+        let succeeded: Vec<usize> = (0..calls.len()).filter(|nth| !failed.contains(&calls[*nth])).collect();
+        let brute = brute::judge(&called, &succeeded);
+        let mut verdicts = Verdicts { brute, ours: BTreeSet::new(), wrong: Vec::new(), calls };
         for finding in verdict.findings.iter().filter(|finding| KINDS.contains(&finding.kind)) {
-            verdicts.add(finding, &program);
+            verdicts.add(finding, &program, small);
         }
         verdicts
     }
 
-    fn add(&mut self, finding: &Finding, program: &Program) {
-        let line = |stmt: StmtId| Small::at_line(program.statements[stmt].line);
+    fn add(&mut self, finding: &Finding, program: &Program, small: &Small) {
+        let line = |stmt: StmtId| {
+            let nth = small.at_line(program.statements[stmt].line);
+            self.calls.iter().position(|call| Some(*call) == nth).expect("it is the line of an operation")
+        };
         let name = finding.name.map(|name| program.names.buffers[name].as_str());
         let buffer =
             BUFFERS.iter().position(|buffer| Some(*buffer) == name).expect("a finding names its memory");
@@ -65,7 +93,7 @@ impl Verdicts {
             FindingKind::UseBeforeAlloc | FindingKind::FreeBeforeAlloc | FindingKind::UseAfterFree
         );
         let certainty = finding.certainty.filter(|_| is_certain);
-        self.ours.insert((finding.kind, certainty, line(finding.stmt), buffer));
+        let said = (finding.kind, certainty, line(finding.stmt), buffer);
         let missing = finding.missing.map(|missing| {
             [missing.from, missing.to].map(|moment| match moment.point {
                 Point::Operation(_) => Happening::Execution(line(moment.stmt)),
@@ -77,6 +105,7 @@ impl Verdicts {
         if !self.brute.iter().filter(is_known).any(|fault| fault.missing == missing) {
             self.wrong.push(format!("{} of {}: {missing:?}", finding.kind, BUFFERS[buffer]));
         }
+        self.ours.insert(said);
     }
 
     fn brute(&self) -> BTreeSet<Said> {
@@ -86,13 +115,6 @@ impl Verdicts {
     fn differ(&self) -> bool {
         self.brute() != self.ours || !self.wrong.is_empty()
     }
-}
-
-/// The queries that were answered with `done`.
-fn succeeded(small: &Small, program: &Program, verdict: &Verdict) -> Vec<usize> {
-    let failed = verdict.failed.iter().map(|failed| Small::at_line(program.statements[failed.stmt].line));
-    let failed: BTreeSet<usize> = failed.collect();
-    (0..small.operations.len()).filter(|line| !failed.contains(line)).collect()
 }
 
 /// The smallest program with the same trouble that is left when lines are taken away, up to three at a time.

@@ -5,21 +5,21 @@
 use millpond::base::Draws;
 use std::fmt::Write;
 
-/// What stands before the operations, a line each. Only one stream and the host's eyes may give freed memory again, so that the
-/// allocator orders nothing.
-const HEAD: &str = "\
-pool device_pool { release_threshold = max, reuse = [] }
-pool host_pool on host { release_threshold = max, reuse = [] }
-stream b[2]
-stream n[2] non_blocking
-event e[2]
-host_buffer h 1KiB pinned
-kernel one(x: read) takes 1us..9us
-kernel read_read(x: read, y: read) takes 1us..9us
-kernel read_write(x: read, y: write) takes 1us..9us
-kernel write_write(x: write, y: write) takes 1us..9us
-grant host_pool to gpu0
-";
+/// What may stand before the operations: a line that declares a name, where one of them has it. Only one stream and the host's
+/// eyes may give freed memory again, so that the allocator orders nothing.
+const HEAD: [(&str, &str); 11] = [
+    (" device_pool", "pool device_pool { release_threshold = max, reuse = [] }\n"),
+    (" host_pool", "pool host_pool on host { release_threshold = max, reuse = [] }\n"),
+    (" host_pool", "grant host_pool to gpu0\n"),
+    ("b[", "stream b[2]\n"),
+    ("n[", "stream n[2] non_blocking\n"),
+    ("e[", "event e[2]\n"),
+    ("h", "host_buffer h 1KiB pinned\n"),
+    (" one(", "kernel one(x: read) takes 1us..9us\n"),
+    (" read_read(", "kernel read_read(x: read, y: read) takes 1us..9us\n"),
+    (" read_write(", "kernel read_write(x: read, y: write) takes 1us..9us\n"),
+    (" write_write(", "kernel write_write(x: write, y: write) takes 1us..9us\n"),
+];
 /// All streams that a program may use.
 const STREAMS: [&str; 5] = ["b[0]", "b[1]", "n[0]", "n[1]", "legacy"];
 pub(super) const LEGACY: usize = 4;
@@ -64,16 +64,29 @@ pub(super) enum Action {
     Query(Target),
     /// Long enough for everything that may start to be done.
     Sleep,
+    Signal,
+    Await,
+}
+
+/// Which host thread makes a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Thread {
+    /// The first one, before it starts the second one.
+    Alone,
+    Second,
+    /// The first one, since then.
+    First,
 }
 
 /// A line: what it does, and in which stream; `None`: the host does it.
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
+    pub(super) thread: Thread,
     pub(super) stream: Option<usize>,
     pub(super) action: Action,
 }
 
-/// The lines of a program.
+/// The lines of a program, of both threads in the order of the text or in that of the calls.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Small {
     pub(super) operations: Vec<Operation>,
@@ -87,26 +100,73 @@ pub(super) fn are_one_queue(one: usize, other: usize) -> bool {
 }
 
 impl Small {
-    /// The text, in which the operations have the last lines.
+    /// The text.
     pub(super) fn text(&self) -> String {
-        let mut text = HEAD.to_owned();
+        let body = self.body();
+        Self::head(&body) + &body
+    }
+
+    fn head(body: &str) -> String {
+        HEAD.iter().filter(|(word, _)| body.contains(word)).map(|(_, line)| *line).collect()
+    }
+
+    fn body(&self) -> String {
+        let mut text = String::new();
+        let mut thread = Thread::Alone;
         for operation in &self.operations {
+            let before = std::mem::replace(&mut thread, operation.thread);
+            if before != thread {
+                text += if before == Thread::Second { "}\n" } else { "" };
+                text += if thread == Thread::Second { "thread other {\n" } else { "" };
+            }
             let is_copy = matches!(operation.action, Action::Copy(_));
             if let Some(stream) = operation.stream.filter(|_| !is_copy) {
                 let _ = write!(text, "{}: ", STREAMS[stream]);
             }
             let _ = writeln!(text, "{}", operation.words());
         }
+        text += if thread == Thread::Second { "}\n" } else { "" };
+        text += if self.has(Thread::Second) { "join other\n" } else { "" };
         text
     }
 
-    /// The operation in a line of the text.
-    pub(super) fn at_line(line: u32) -> usize {
-        line as usize - HEAD.lines().count() - 1
+    /// Lets one thread wait for the other one, in place of two lines.
+    fn meet(&mut self, draws: &mut Draws) {
+        let mut of = |thread| {
+            let lines =
+                self.operations.iter().enumerate().filter(|(_, operation)| operation.thread == thread);
+            let lines: Vec<usize> = lines.map(|(nth, _)| nth).collect();
+            (!lines.is_empty()).then(|| lines[draws.below(lines.len() as u64) as usize])
+        };
+        let (Some(one), Some(other)) = (of(Thread::First), of(Thread::Second)) else { return };
+        for (nth, action) in [(one.min(other), Action::Signal), (one.max(other), Action::Await)] {
+            self.operations[nth].stream = None;
+            self.operations[nth].action = action;
+        }
     }
 
-    /// Whether the text has no mistake: buffers are used once they are allocated, and not allocated while they live.
+    fn has(&self, thread: Thread) -> bool {
+        self.operations.iter().any(|operation| operation.thread == thread)
+    }
+
+    /// The operation in a line of the text, if it has one.
+    pub(super) fn at_line(&self, line: u32) -> Option<usize> {
+        let head = Self::head(&self.body()).lines().count();
+        let lines = self.operations.iter().enumerate().map(|(nth, operation)| match operation.thread {
+            Thread::Alone => nth,
+            Thread::Second => nth + 1,
+            Thread::First => nth + 2 * usize::from(self.has(Thread::Second)),
+        });
+        lines.into_iter().position(|nth| head + nth + 1 == line as usize)
+    }
+
+    /// Whether the text has no mistake: buffers are used once they are allocated, and not allocated while they live; a signal
+    /// is awaited, and an awaited one is given.
     pub(super) fn is_sound(&self) -> bool {
+        let are = |is: fn(&Action) -> bool| self.operations.iter().any(|operation| is(&operation.action));
+        if are(|action| matches!(action, Action::Signal)) != are(|action| matches!(action, Action::Await)) {
+            return false;
+        }
         let (mut known, mut live) = ([false, false, false, false, true], [false; BUFFERS.len()]);
         self.operations.iter().all(|operation| match &operation.action {
             Action::Alloc(buffer) => {
@@ -162,6 +222,8 @@ impl Operation {
             Action::Poll(of) => format!("poll {} until done", target(of)),
             Action::Query(of) => format!("query {} or_fails not_ready", target(of)),
             Action::Sleep => "sleep 1ms".to_owned(),
+            Action::Signal => "signal go".to_owned(),
+            Action::Await => "await go".to_owned(),
         }
     }
 }
@@ -189,6 +251,7 @@ pub(super) struct Maker<'d> {
     /// Out of 10: how often it stays in its stream, and how often it orders streams where it goes to another one.
     loyalty: u64,
     care: u64,
+    thread: Thread,
 }
 
 impl<'d> Maker<'d> {
@@ -214,12 +277,21 @@ impl<'d> Maker<'d> {
         let (known, live) = ([false, false, false, false, true], [false; BUFFERS.len()]);
         let length = draws.between(5, OPERATIONS_MAX as u64) as usize;
         let small = Small::default();
-        let mut maker = Maker { draws, small, streams, buffers, known, live, loyalty, care };
+        let thread = Thread::Alone;
+        let mut maker = Maker { draws, small, streams, buffers, known, live, loyalty, care, thread };
+        let alone = if maker.one_in(3) { maker.draws.between(1, 3) as usize } else { length };
         while maker.small.operations.len() < length {
+            if maker.small.operations.len() >= alone {
+                maker.thread = if maker.one_in(2) { Thread::First } else { Thread::Second };
+            }
             maker.step();
         }
         let mut small = maker.small;
         small.operations.truncate(length);
+        if alone < length && draws.below(2) == 0 {
+            small.meet(draws);
+        }
+        small.operations.sort_by_key(|operation| operation.thread);
         small
     }
 
@@ -228,7 +300,7 @@ impl<'d> Maker<'d> {
     }
 
     fn push(&mut self, stream: Option<usize>, action: Action) {
-        self.small.operations.push(Operation { stream, action });
+        self.small.operations.push(Operation { thread: self.thread, stream, action });
     }
 
     fn any_stream(&mut self) -> usize {
@@ -252,8 +324,13 @@ impl<'d> Maker<'d> {
     fn step(&mut self) {
         let nth = self.draws.below(self.buffers.len() as u64) as usize;
         let (buffer, last) = self.buffers[nth];
-        if !self.known[buffer] {
+        if !self.known[buffer] && self.thread == Thread::Alone {
             return self.alloc(nth);
+        }
+        if !self.known[buffer] {
+            // Only the first thread allocates, and only as long as it is alone.
+            let (stream, event) = (self.any_stream(), self.any_event());
+            return self.push(Some(stream), Action::Record(event));
         }
         match self.draws.below(20) {
             0..4 if buffer != OWN => self.free(nth, last),
@@ -270,11 +347,11 @@ impl<'d> Maker<'d> {
                 let target = if self.one_in(4) { Target::Device } else { self.any_target() };
                 self.push(None, Action::Sync(target));
             }
-            17 => {
+            17 if self.thread == Thread::Alone => {
                 let target = self.any_target();
                 self.push(None, Action::Poll(target));
             }
-            _ if !self.live[buffer] && buffer != OWN => self.alloc(nth),
+            _ if !self.live[buffer] && buffer != OWN && self.thread == Thread::Alone => self.alloc(nth),
             _ => {}
         }
     }
@@ -362,7 +439,7 @@ impl<'d> Maker<'d> {
                 self.push(Some(to), Action::Wait(event));
             }
             _ => match self.draws.below(6) {
-                0 => self.push(None, Action::Poll(Target::Stream(from))),
+                0 if self.thread == Thread::Alone => self.push(None, Action::Poll(Target::Stream(from))),
                 1 | 2 => {
                     self.push(None, Action::Sleep);
                     self.push(None, Action::Query(Target::Stream(from)));
