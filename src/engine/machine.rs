@@ -411,6 +411,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.emit(caller, Some(ticket), Kind::Waits { on: *on, cause: *cause });
         }
         self.scratch.waits = waits;
+        if self.sink.wants(Detail::Order) {
+            self.emit_order(caller, ticket);
+        }
         // Only now: the operation may wait for a free that the allocator has just let go of.
         if self.order.wants_sweep() {
             self.scratch.pending.clear();
@@ -421,6 +424,14 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         if self.order.ready(stream).is_some_and(|(head, _)| head == ticket) {
             self.start(stream);
+        }
+    }
+
+    fn emit_order(&mut self, caller: Caller, ticket: Ticket) {
+        if let Some(before) = self.order.grown() {
+            let Caller { host, stmt } = caller;
+            let (at, kind) = (self.threads.hosts[host].now, Kind::Ordered { before });
+            self.sink.event(&Event { at, host, stmt, ticket: Some(ticket), kind });
         }
     }
 

@@ -70,6 +70,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Awaited::End(other) => self.order.follow(other, host),
             Awaited::Barrier(_) | Awaited::Work { .. } => {}
         }
+        self.emit(caller, None, Kind::Met);
         Poll::Ready(Ok(Reply::Done))
     }
 

@@ -4,7 +4,7 @@
 //! expectation, so that a long run costs no more than a short one. What the verdict looks like is the report's affair.
 
 use super::findings::Findings;
-use super::importers::Importers;
+use super::hazards::Hazards;
 use super::verdict::{Broken, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict};
 use crate::base::{BufferId, ExpectId, IndexVec, Nanos, PoolId, StmtId};
 use crate::scenario::{Demand, Moment, Outcome, Program, When};
@@ -25,8 +25,7 @@ pub struct Expectations<'p> {
     demanded: BTreeMap<StmtId, (u64, u64)>,
     skipped: BTreeMap<StmtId, (BufferId, u64)>,
     deadlock: Option<Deadlock>,
-    /// Looked for where anything is imported.
-    importers: Option<Importers>,
+    hazards: Hazards,
     findings: Findings,
     allocations: u64,
     /// Whether a line asks whether the timing decides.
@@ -51,7 +50,7 @@ impl<'p> Expectations<'p> {
             demanded: program.statements.indices().filter(demands).map(|stmt| (stmt, (0, 0))).collect(),
             skipped: BTreeMap::new(),
             deadlock: None,
-            importers: (!program.names.shares.is_empty()).then(|| Importers::new(&program.setup)),
+            hazards: Hazards::new(program),
             findings: Findings::default(),
             allocations: 0,
             asks_for_timing: program
@@ -67,7 +66,9 @@ impl<'p> Expectations<'p> {
     /// The verdict; `broken` says why the run was given up, if it was.
     pub fn finish(mut self, broken: Option<Broken>) -> Verdict {
         self.judge_moments();
-        self.judge_findings(broken.is_none());
+        let is_whole = broken.is_none();
+        self.hazards.finish(is_whole && self.deadlock.is_none(), &mut self.findings);
+        self.judge_findings(is_whole);
         let statements = &self.program.statements;
         let mut failed: Vec<_> = self.failed.into_iter().collect();
         failed.sort_by_key(|(_, (nth, _))| *nth);
@@ -160,9 +161,6 @@ impl<'p> Expectations<'p> {
 
     /// Of a run that was given up it is not known what else it would have come to.
     fn judge_findings(&mut self, is_whole: bool) {
-        if let Some(importers) = self.importers.take() {
-            importers.finish(&mut self.findings);
-        }
         for (id, line) in self.program.expects.iter_enumerated() {
             if let Some(mismatch) = self.findings.judge(line).filter(|_| is_whole) {
                 self.record(id, mismatch);
@@ -187,16 +185,14 @@ impl<'p> Expectations<'p> {
 impl Sink for Expectations<'_> {
     fn wants(&self, detail: Detail) -> bool {
         match detail {
-            Detail::Events => true,
+            Detail::Events | Detail::Order => true,
             Detail::Refusals => self.asks_for_timing,
             Detail::States | Detail::Pictures => false,
         }
     }
 
     fn event(&mut self, event: &Event<'_>) {
-        if let Some(importers) = &mut self.importers {
-            importers.event(event, &mut self.findings);
-        }
+        self.hazards.event(event, &mut self.findings);
         match event.kind {
             Kind::Call(call) => self.call(event.stmt, call),
             Kind::Submitted => {

@@ -149,6 +149,7 @@ pub(super) struct Found<'a> {
     /// The first name is that of the memory where the statement stands.
     pub(super) names: &'a [Option<BufferId>],
     pub(super) missing: Option<Missing>,
+    pub(super) times: u64,
 }
 
 /// What tells a finding from others: two of the same kind and the same statements are one.
@@ -165,7 +166,7 @@ pub(super) struct Findings {
 impl Findings {
     /// Adds one.
     pub(super) fn add(&mut self, new: Found<'_>) {
-        let Found { kind, certainty, stmt, others, names, missing } = new;
+        let Found { kind, certainty, stmt, others, names, missing, times } = new;
         let identity = (kind, stmt, others.to_vec());
         let nth = *self.known.entry(identity).or_insert(self.found.len());
         if nth == self.found.len() {
@@ -182,10 +183,10 @@ impl Findings {
             });
         }
         let finding = &mut self.found[nth];
-        finding.times += 1;
+        finding.times += times;
         finding.certainty = finding.certainty.max(certainty);
         let names: BTreeSet<BufferId> = names.iter().copied().flatten().collect();
-        names.into_iter().for_each(|name| *finding.names.entry(name).or_default() += 1);
+        names.into_iter().for_each(|name| *finding.names.entry(name).or_default() += times);
     }
 
     /// Judges a line about the whole run. What a line that holds speaks of is expected by it.

@@ -3,11 +3,19 @@
 //! An opinion of its own: it shares no code with order, model or engine, and knows nothing of how a verdict looks.
 
 mod accounting;
+mod blocks;
+mod clocks;
 mod devices;
 mod expectations;
 mod findings;
 mod graphs;
-mod importers;
+mod hazards;
+mod judge;
+mod lifetimes;
+mod lints;
+mod meetings;
+mod memory;
+mod misuse;
 mod verdict;
 
 pub use accounting::{Accounting, Violation};

@@ -39,6 +39,8 @@ pub struct Order {
     flight: Flight,
     history: History,
     view: Vec<u32>,
+    /// The stream of the operation submitted last, where that is ordered after more than the one before it.
+    grown: Option<usize>,
 }
 
 /// A stream as the order sees it.
@@ -77,7 +79,8 @@ reuse_on_clone!(Order {
     processes,
     flight,
     history,
-    view
+    view,
+    grown
 });
 
 /// What an operation does to the order beyond taking its place in its stream.
@@ -127,6 +130,7 @@ impl Order {
             flight: Flight::new(width),
             history: History::new(width),
             view: empty(),
+            grown: None,
         }
     }
 
@@ -203,7 +207,9 @@ impl Order {
         lane.host_versions[host] = self.host_versions[host];
         lane.submitted = ticket.seq;
         lane.clock[index] = ticket.seq;
-        if behind || !waits.is_empty() {
+        let has_grown = behind || !waits.is_empty();
+        self.grown = has_grown.then_some(index);
+        if has_grown {
             self.history.push(ticket, &lane.clock);
         }
         if self.legacy[lane.device].is_some() && lane.is_blocking_on(lane.device) {
@@ -219,6 +225,11 @@ impl Order {
         }
         self.flight.push(ticket, operation, waits);
         ticket
+    }
+
+    /// What is ordered before the end of the operation submitted last, where that is more than its stream says.
+    pub fn grown(&self) -> Option<&Cut> {
+        self.grown.map(|stream| self.lanes[stream].clock.as_slice())
     }
 
     /// The edges by which the legacy stream orders this operation.

@@ -85,6 +85,13 @@ pub enum Kind<'a> {
         /// What it found.
         seen: &'a Cut,
     },
+    /// A call that waited for other host threads has returned: what they had seen, this one has seen.
+    Met,
+    /// The operation that was submitted last has more before it than those before it in its stream, as the engine sees it.
+    Ordered {
+        /// What is ordered before its end, itself included.
+        before: &'a Cut,
+    },
     /// Physical memory went back to the device.
     Released {
         /// From this pool.

@@ -11,6 +11,8 @@ pub enum Detail {
     States,
     /// Why classes could not serve an allocation.
     Refusals,
+    /// What the engine sees ordered before operations, for an opinion of its own to be compared with.
+    Order,
     /// The pictures that `snapshot` statements ask for.
     Pictures,
 }

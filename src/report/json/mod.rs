@@ -61,18 +61,19 @@ impl<'p, W: Write> Lines<'p, W> {
 }
 
 impl<W: Write> Sink for Lines<'_, W> {
-    fn wants(&self, _: Detail) -> bool {
-        true
+    fn wants(&self, detail: Detail) -> bool {
+        detail != Detail::Order
     }
 
     fn event(&mut self, event: &Event<'_>) {
+        let Some(body) = body(&self.book, event) else { return };
         // Of a decision, the names before it matter: whose bytes it takes. Of a free, too.
         let line = Line {
             at: event.at.0,
             line: self.book.line(event.stmt),
             thread: (event.host.index() > 0).then(|| self.book.thread(event.host)),
             operation: event.ticket.map(|ticket| operation(&self.book, ticket)),
-            body: body(&self.book, event),
+            body,
         };
         self.document.element(&line);
         self.book.event(event);
@@ -304,10 +305,12 @@ fn operation<'p>(book: &Book<'p>, ticket: Ticket) -> Operation<'p> {
     Operation { stream: book.stream(ticket.stream), seq: ticket.seq }
 }
 
-fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
+/// `None`: what is told elsewhere.
+fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Option<Body<'a>> {
     let program: &'a Program = book.program;
     let names = &program.names;
-    match event.kind {
+    Some(match event.kind {
+        Kind::Met | Kind::Ordered { .. } => return None,
         Kind::Call(call) => {
             Body::Call { text: &program.statements[event.stmt].text, call: call_line(book, call) }
         }
@@ -367,7 +370,7 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Body<'a> {
             let waiters = waiters.iter().map(|waiter| waiter_line(book, waiter)).collect();
             Body::Deadlock { waiters, cycle: *is_cycle }
         }
-    }
+    })
 }
 
 fn cause_name(cause: Cause) -> &'static str {

@@ -163,7 +163,7 @@ impl<'p> Text<'p> {
 
 impl Sink for Text<'_> {
     fn wants(&self, detail: Detail) -> bool {
-        detail != Detail::Pictures
+        !matches!(detail, Detail::Pictures | Detail::Order)
     }
 
     fn event(&mut self, event: &Event<'_>) {
