@@ -13,7 +13,7 @@ use millpond::oracle::{Certainty, Expectations, Finding, Point};
 use millpond::profile::Profile;
 use millpond::scenario::Program;
 use millpond::trace::{Detail, Event, FindingKind, Kind, Sink};
-use program::{BUFFERS, Maker, Small};
+use program::{Action, BUFFERS, Maker, Small};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The kinds that are compared.
@@ -113,14 +113,14 @@ impl Verdicts {
     }
 
     /// Whether one says what the other does not. Of several uses that one line races with, ours may name the latest ones
-    /// alone, and so leave out that one of the others was the host's.
+    /// alone, and so leave out that one of the others was the host's, or was ordered by luck.
     fn differ(&self) -> bool {
         let is_race = |kind| matches!(kind, FindingKind::Race | FindingKind::HostRace);
         let brute = self.brute();
         let is_told = |said: &Said| {
-            let like =
-                |other: &&Said| is_race(said.0) && is_race(other.0) && (said.2, said.3) == (other.2, other.3);
-            self.ours.contains(said) || self.ours.iter().any(|other| like(&other))
+            let is_like = |other: &Said| is_race(other.0) && (said.2, said.3) == (other.2, other.3);
+            let may_be_left_out = is_race(said.0) || said.0 == FindingKind::OrderedByLuck;
+            self.ours.contains(said) || (may_be_left_out && self.ours.iter().any(is_like))
         };
         !brute.iter().all(is_told) || !self.ours.is_subset(&brute) || !self.wrong.is_empty()
     }
@@ -207,6 +207,10 @@ fn the_states_and_the_sequences_of_a_program_say_the_same() {
     let (programs, mut listed) = (budget(200), 0);
     for seed in 0..programs {
         let small = Maker::make(&mut Draws::new(seed, 6));
+        // Where one thread waits for the other one, the order of the text need not be one of the calls.
+        if small.operations.iter().any(|operation| matches!(operation.action, Action::Await)) {
+            continue;
+        }
         let edges = Edges::of(&small, &[]);
         let Some(order) = Order::by_sequences(&edges, 2_000) else { continue };
         assert_eq!(order, Order::by_states(&edges), "{}", small.text());
