@@ -32,6 +32,15 @@ impl Happening {
     }
 }
 
+/// What orders one run, and not all of them, by the lines in the order of their calls.
+#[derive(Default)]
+pub(super) struct Luck {
+    /// The queries that said that all is done.
+    pub(super) succeeded: Vec<usize>,
+    /// Frees whose memory went to an allocation by the timing or with a wait.
+    pub(super) reused: Vec<(usize, usize)>,
+}
+
 /// What has to be there before each happening can be the next one.
 pub(super) struct Edges {
     /// For each line: what its call waits for.
@@ -41,8 +50,8 @@ pub(super) struct Edges {
 }
 
 impl Edges {
-    /// The edges that the lines of a program make, and those that queries make which succeeded.
-    pub(super) fn of(small: &Small, succeeded: &[usize]) -> Self {
+    /// The edges that the lines of a program make, and those of a run.
+    pub(super) fn of(small: &Small, luck: &Luck) -> Self {
         let failed = failed_frees(small);
         let streams: Vec<Option<usize>> = small
             .operations
@@ -87,7 +96,7 @@ impl Edges {
                 | match operation.action {
                     Action::Await => signal(),
                     Action::Sync(target) | Action::Poll(target) => covered(nth, target),
-                    Action::Query(target) if succeeded.contains(&nth) => covered(nth, target),
+                    Action::Query(target) if luck.succeeded.contains(&nth) => covered(nth, target),
                     Action::Copy(_) => Happening::Execution(nth).bit(),
                     _ => 0,
                 }
@@ -104,7 +113,9 @@ impl Edges {
                 Action::Copy(_) => called(nth),
                 _ => Happening::Call(nth).bit(),
             };
-            Some(queue | waits_for | call)
+            let reused = luck.reused.iter().filter(|(_, alloc)| *alloc == nth);
+            let freed: Set = reused.map(|(free, _)| happening(small, *free).bit()).sum();
+            Some(queue | waits_for | call | freed)
         });
         Self { calls: calls.collect(), executions: executions.collect() }
     }
@@ -205,6 +216,19 @@ struct Life {
     failed: Vec<usize>,
 }
 
+/// What a line does happens in its stream, or by its call.
+fn happening(small: &Small, line: usize) -> Happening {
+    match small.operations[line].stream {
+        Some(_) => Happening::Execution(line),
+        None => Happening::Call(line),
+    }
+}
+
+/// The line that frees what a line allocates.
+pub(super) fn free_of(small: &Small, alloc: usize) -> Option<usize> {
+    lives(small).into_iter().find(|life| life.alloc == Some(alloc))?.free
+}
+
 fn lives(small: &Small) -> Vec<Life> {
     let mut lives: Vec<Life> = Vec::new();
     for (nth, operation) in small.operations.iter().enumerate() {
@@ -243,11 +267,10 @@ fn failed_frees(small: &Small) -> BTreeSet<usize> {
     lives(small).into_iter().flat_map(|life| life.failed).collect()
 }
 
-/// Everything that is wrong, in every pair, with the lines in the order of their calls. `succeeded`: the queries that said in one run that all is done, which order only
-/// that run.
-pub(super) fn judge(small: &Small, succeeded: &[usize]) -> BTreeSet<Fault> {
-    let order = Order::by_states(&Edges::of(small, &[]));
-    let of_run = Order::by_states(&Edges::of(small, succeeded));
+/// Everything that is wrong, in every pair, with the lines in the order of their calls.
+pub(super) fn judge(small: &Small, luck: &Luck) -> BTreeSet<Fault> {
+    let order = Order::by_states(&Edges::of(small, &Luck::default()));
+    let of_run = Order::by_states(&Edges::of(small, luck));
     let mut judge = Judge { small, order, of_run, faults: BTreeSet::new() };
     for life in lives(small) {
         judge.window(&life);
@@ -265,16 +288,9 @@ struct Judge<'p> {
 }
 
 impl Judge<'_> {
-    fn happening(&self, line: usize) -> Happening {
-        match self.small.operations[line].stream {
-            Some(_) => Happening::Execution(line),
-            None => Happening::Call(line),
-        }
-    }
-
     /// Demands that one line is before another one.
     fn demand(&mut self, kind: FindingKind, buffer: usize, lines: (usize, usize)) {
-        let (from, to) = (self.happening(lines.0), self.happening(lines.1));
+        let [from, to] = [lines.0, lines.1].map(|line| happening(self.small, line));
         let is_late = kind == FindingKind::UseAfterFree && lines.0 > lines.1;
         if self.order.is_before(from, to) && !is_late {
             return;

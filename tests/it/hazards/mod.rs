@@ -6,13 +6,13 @@ mod detectors;
 mod program;
 
 use crate::budget;
-use brute::{Edges, Fault, Happening, Order};
+use brute::{Edges, Fault, Happening, Luck, Order};
 use millpond::base::{Draws, StmtId};
 use millpond::engine::run;
 use millpond::oracle::{Certainty, Expectations, Finding, Point};
 use millpond::profile::Profile;
 use millpond::scenario::Program;
-use millpond::trace::{Detail, Event, FindingKind, Kind, Sink};
+use millpond::trace::{AllocId, Detail, Event, FindingKind, Kind, Policy, Sink};
 use program::{Action, BUFFERS, Maker, Small};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,18 +40,32 @@ struct Verdicts {
     calls: Vec<usize>,
 }
 
-/// The statements in the order of their calls.
+/// What a run tells.
 #[derive(Default)]
-struct Calls(Vec<StmtId>);
+struct Told {
+    /// The statements in the order of their calls.
+    calls: Vec<StmtId>,
+    /// The statements of the allocations.
+    allocs: BTreeMap<AllocId, StmtId>,
+    /// Of memory that an allocation got by the timing or with a wait: the statement that had it, and that allocation.
+    reused: Vec<(StmtId, StmtId)>,
+}
 
-impl Sink for Calls {
+impl Sink for Told {
     fn wants(&self, detail: Detail) -> bool {
         detail == Detail::Events
     }
 
     fn event(&mut self, event: &Event<'_>) {
-        if let Kind::Call(_) = event.kind {
-            self.0.push(event.stmt);
+        match event.kind {
+            Kind::Call(_) => self.calls.push(event.stmt),
+            Kind::Decided(decision) => {
+                self.allocs.insert(decision.alloc, event.stmt);
+                let by_run = matches!(decision.policy, Some(Policy::Opportunistic | Policy::Internal));
+                let old = decision.reuses.filter(|_| by_run).map(|old| self.allocs[&old]);
+                self.reused.extend(old.map(|old| (old, event.stmt)));
+            }
+            _ => {}
         }
     }
 }
@@ -62,17 +76,23 @@ impl Verdicts {
         let (program, diagnostics) = millpond::load(&text, profile);
         assert_eq!(diagnostics, [], "{text}");
         let program = program.expect("there is no mistake in it");
-        let mut sinks = (Calls::default(), Expectations::new(&program));
+        let mut sinks = (Told::default(), Expectations::new(&program));
         assert_eq!(run(&program, seed, &mut sinks).stop, None, "{text}");
-        let (Calls(calls), judge) = sinks;
+        let (told, judge) = sinks;
         let at = |stmt: &StmtId| small.at_line(program.statements[*stmt].line);
-        let calls: Vec<usize> = calls.iter().filter_map(at).collect();
-        let called = Small { operations: calls.iter().map(|nth| small.operations[*nth].clone()).collect() };
+        let calls: Vec<usize> = told.calls.iter().filter_map(at).collect();
+        let operations = calls.iter().map(|nth| small.operations[*nth].clone()).collect();
+        let called = Small { operations, ..*small };
         assert_eq!(called.operations.len(), small.operations.len(), "each line is called once:\n{text}");
+        let nth = |stmt: &StmtId| calls.iter().position(|call| Some(*call) == at(stmt));
         let verdict = judge.finish(None);
-        let failed: Vec<usize> = verdict.failed.iter().filter_map(|failed| at(&failed.stmt)).collect();
-        let succeeded: Vec<usize> = (0..calls.len()).filter(|nth| !failed.contains(&calls[*nth])).collect();
-        let brute = brute::judge(&called, &succeeded);
+        let failed: Vec<usize> = verdict.failed.iter().filter_map(|failed| nth(&failed.stmt)).collect();
+        let succeeded = (0..calls.len()).filter(|nth| !failed.contains(nth)).collect();
+        let reused = told.reused.iter().filter_map(|(old, new)| {
+            let old = nth(old).and_then(|old| brute::free_of(&called, old));
+            Some((old?, nth(new)?))
+        });
+        let brute = brute::judge(&called, &Luck { succeeded, reused: reused.collect() });
         let mut verdicts = Verdicts { brute, ours: BTreeSet::new(), wrong: Vec::new(), calls };
         for finding in verdict.findings.iter().filter(|finding| KINDS.contains(&finding.kind)) {
             verdicts.add(finding, &program, small);
@@ -130,7 +150,7 @@ impl Verdicts {
 fn shrunk(small: &Small, differs: impl Fn(&Small) -> bool) -> Small {
     let without = |lines: &[usize]| {
         let operations = small.operations.iter().enumerate().filter(|(nth, _)| !lines.contains(nth));
-        Small { operations: operations.map(|(_, operation)| operation.clone()).collect() }
+        Small { operations: operations.map(|(_, operation)| operation.clone()).collect(), ..*small }
     };
     let count = small.operations.len();
     let ones = (0..count).map(|one| vec![one]);
@@ -211,7 +231,7 @@ fn the_states_and_the_sequences_of_a_program_say_the_same() {
         if small.operations.iter().any(|operation| matches!(operation.action, Action::Await)) {
             continue;
         }
-        let edges = Edges::of(&small, &[]);
+        let edges = Edges::of(&small, &Luck::default());
         let Some(order) = Order::by_sequences(&edges, 2_000) else { continue };
         assert_eq!(order, Order::by_states(&edges), "{}", small.text());
         listed += 1;

@@ -5,21 +5,23 @@
 use millpond::base::Draws;
 use std::fmt::Write;
 
-/// What may stand before the operations: a line that declares a name, where one of them has it. Only one stream and the host's
-/// eyes may give freed memory again, so that the allocator orders nothing.
-const HEAD: [(&str, &str); 11] = [
-    (" device_pool", "pool device_pool { release_threshold = max, reuse = [] }\n"),
+/// What may stand before the operations: a line that declares a name, where one of them has it.
+const HEAD: [(&str, &str); 10] = [
     (" host_pool", "pool host_pool on host { release_threshold = max, reuse = [] }\n"),
     (" host_pool", "grant host_pool to gpu0\n"),
     ("b[", "stream b[2]\n"),
     ("n[", "stream n[2] non_blocking\n"),
     ("e[", "event e[2]\n"),
-    ("h", "host_buffer h 1KiB pinned\n"),
+    ("h", "host_buffer h 2MiB pinned\n"),
     (" one(", "kernel one(x: read) takes 1us..9us\n"),
     (" read_read(", "kernel read_read(x: read, y: read) takes 1us..9us\n"),
     (" read_write(", "kernel read_write(x: read, y: write) takes 1us..9us\n"),
     (" write_write(", "kernel write_write(x: write, y: write) takes 1us..9us\n"),
 ];
+/// By what the pool of the device may give freed memory again, beside one stream and the host's eyes. It has room for the two
+/// buffers, so that a third one waits where it may, and is out of memory nowhere.
+const REUSE: [&str; 3] =
+    ["max_size = max, reuse = []", "max_size = max, reuse = [opportunistic]", "max_size = 4MiB"];
 /// All streams that a program may use.
 const STREAMS: [&str; 5] = ["b[0]", "b[1]", "n[0]", "n[1]", "legacy"];
 pub(super) const LEGACY: usize = 4;
@@ -90,6 +92,8 @@ pub(super) struct Operation {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Small {
     pub(super) operations: Vec<Operation>,
+    /// Which of the ways.
+    pub(super) reuse: usize,
 }
 
 /// Whether operations of the two streams follow each other in the order of their calls: one stream, or the legacy default
@@ -103,7 +107,11 @@ impl Small {
     /// The text.
     pub(super) fn text(&self) -> String {
         let body = self.body();
-        Self::head(&body) + &body
+        Self::head(&body) + &self.pool() + &body
+    }
+
+    fn pool(&self) -> String {
+        format!("pool device_pool {{ release_threshold = max, {} }}\n", REUSE[self.reuse])
     }
 
     fn head(body: &str) -> String {
@@ -151,7 +159,7 @@ impl Small {
 
     /// The operation in a line of the text, if it has one.
     pub(super) fn at_line(&self, line: u32) -> Option<usize> {
-        let head = Self::head(&self.body()).lines().count();
+        let head = Self::head(&self.body()).lines().count() + 1;
         let lines = self.operations.iter().enumerate().map(|(nth, operation)| match operation.thread {
             Thread::Alone => nth,
             Thread::Second => nth + 1,
@@ -199,9 +207,9 @@ impl Operation {
             Target::Device => "device".to_owned(),
         };
         match &self.action {
-            Action::Alloc(MANAGED) => "managed = malloc 1KiB managed".to_owned(),
-            Action::Alloc(2) => "z = alloc 1KiB from host_pool".to_owned(),
-            Action::Alloc(buffer) => format!("{} = alloc 1KiB from device_pool", BUFFERS[*buffer]),
+            Action::Alloc(MANAGED) => "managed = malloc 2MiB managed".to_owned(),
+            Action::Alloc(2) => "z = alloc 2MiB from host_pool".to_owned(),
+            Action::Alloc(buffer) => format!("{} = alloc 2MiB from device_pool", BUFFERS[*buffer]),
             Action::Free(buffer) => format!("free {}", BUFFERS[*buffer]),
             Action::Use(uses) => match (self.stream, uses.as_slice()) {
                 (None, uses) => {
@@ -233,7 +241,7 @@ impl Use {
         let name = BUFFERS[self.buffer];
         match self.part {
             (0, 1024) => name.to_owned(),
-            (start, end) => format!("{name}[{start}B..{end}B]"),
+            (start, end) => format!("{name}[{}KiB..{}KiB]", 2 * start, 2 * end),
         }
     }
 }
@@ -276,7 +284,7 @@ impl<'d> Maker<'d> {
         let care = [0, 4, 8, 10][draws.below(4) as usize];
         let (known, live) = ([false, false, false, false, true], [false; BUFFERS.len()]);
         let length = draws.between(5, OPERATIONS_MAX as u64) as usize;
-        let small = Small::default();
+        let small = Small { operations: Vec::new(), reuse: draws.below(3) as usize };
         let thread = Thread::Alone;
         let mut maker = Maker { draws, small, streams, buffers, known, live, loyalty, care, thread };
         let alone = if maker.one_in(3) { maker.draws.between(1, 3) as usize } else { length };
@@ -358,6 +366,9 @@ impl<'d> Maker<'d> {
 
     fn alloc(&mut self, nth: usize) {
         let buffer = self.buffers[nth].0;
+        if self.small.reuse > 0 && self.known[buffer] && self.one_in(3) {
+            self.push(None, Action::Sleep);
+        }
         let stream = (buffer != MANAGED).then(|| self.any_stream());
         self.push(stream, Action::Alloc(buffer));
         (self.known[buffer], self.live[buffer]) = (true, true);
