@@ -78,15 +78,7 @@ impl Edges {
             Target::Event(event) => latest_record(nth, event),
             Target::Device => earlier(nth, &|_| true),
         };
-        // A thread makes one call after the other; the second one begins where the first one started it.
-        let called = |nth: usize| -> Set {
-            let thread = small.operations[nth].thread;
-            let is_before = |line: &usize| {
-                let other = small.operations[*line].thread;
-                other == Thread::Alone || other == thread
-            };
-            (0..nth).filter(is_before).map(|line| Happening::Call(line).bit()).sum()
-        };
+        let called = |nth: usize| -> Set { called_before(small, nth).map(Happening::bit).sum() };
         let signal = || {
             let is_signal = |operation: &Operation| matches!(operation.action, Action::Signal);
             small.operations.iter().position(is_signal).map_or(0, |line| Happening::Call(line).bit())
@@ -216,6 +208,16 @@ struct Life {
     failed: Vec<usize>,
 }
 
+/// The calls before a line: a thread makes one after the other, and the second one begins where the first one started it.
+fn called_before(small: &Small, nth: usize) -> impl Iterator<Item = Happening> + '_ {
+    let thread = small.operations[nth].thread;
+    let is_before = move |line: &usize| {
+        let other = small.operations[*line].thread;
+        other == Thread::Alone || other == thread
+    };
+    (0..nth).filter(is_before).map(Happening::Call)
+}
+
 /// What a line does happens in its stream, or by its call.
 fn happening(small: &Small, line: usize) -> Happening {
     match small.operations[line].stream {
@@ -308,6 +310,12 @@ impl Judge<'_> {
             buffer,
             missing: Some((from, to)),
         });
+    }
+
+    /// Whether the call of a line begins once that of another one has returned, in whatever order the threads call.
+    fn is_submitted_after(&self, line: usize, other: usize) -> bool {
+        let other = Happening::Call(other);
+        called_before(self.small, line).any(|call| call == other || self.order.is_before(other, call))
     }
 
     /// Every use is after the allocation and before the free, and its call is before that of the free.

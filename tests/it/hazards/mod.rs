@@ -38,6 +38,8 @@ struct Verdicts {
     wrong: Vec<String>,
     /// The lines in the order of their calls, by which the verdicts count them.
     calls: Vec<usize>,
+    /// Whether an allocation got memory by the timing or with a wait.
+    reuses: bool,
 }
 
 /// What a run tells.
@@ -92,8 +94,10 @@ impl Verdicts {
             let old = nth(old).and_then(|old| brute::free_of(&called, old));
             Some((old?, nth(new)?))
         });
-        let brute = brute::judge(&called, &Luck { succeeded, reused: reused.collect() });
-        let mut verdicts = Verdicts { brute, ours: BTreeSet::new(), wrong: Vec::new(), calls };
+        let luck = Luck { succeeded, reused: reused.collect() };
+        let brute = brute::judge(&called, &luck);
+        let reuses = !luck.reused.is_empty();
+        let mut verdicts = Verdicts { brute, ours: BTreeSet::new(), wrong: Vec::new(), calls, reuses };
         for finding in verdict.findings.iter().filter(|finding| KINDS.contains(&finding.kind)) {
             verdicts.add(finding, &program, small);
         }
@@ -202,6 +206,9 @@ fn every_verdict_is_that_of_all_timings() {
         let mut parts: BTreeSet<String> = verdicts.brute().iter().map(part).collect();
         if parts.is_empty() {
             parts.insert("clean".to_owned());
+        }
+        if verdicts.reuses {
+            parts.insert("memory by the timing or with a wait".to_owned());
         }
         parts.into_iter().for_each(|part| *mix.entry(part).or_default() += 1);
     }

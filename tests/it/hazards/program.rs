@@ -18,10 +18,9 @@ const HEAD: [(&str, &str); 10] = [
     (" read_write(", "kernel read_write(x: read, y: write) takes 1us..9us\n"),
     (" write_write(", "kernel write_write(x: write, y: write) takes 1us..9us\n"),
 ];
-/// By what the pool of the device may give freed memory again, beside one stream and the host's eyes. It has room for the two
-/// buffers, so that a third one waits where it may, and is out of memory nowhere.
-const REUSE: [&str; 3] =
-    ["max_size = max, reuse = []", "max_size = max, reuse = [opportunistic]", "max_size = 4MiB"];
+/// By what the pool of the device may give freed memory again, beside one stream and the host's eyes. Where it may do so with a
+/// wait, it has room for no more than what lives at a time.
+const REUSE: [&str; 3] = ["reuse = []", "reuse = [opportunistic]", "max_size = "];
 /// All streams that a program may use.
 const STREAMS: [&str; 5] = ["b[0]", "b[1]", "n[0]", "n[1]", "legacy"];
 pub(super) const LEGACY: usize = 4;
@@ -111,7 +110,16 @@ impl Small {
     }
 
     fn pool(&self) -> String {
-        format!("pool device_pool {{ release_threshold = max, {} }}\n", REUSE[self.reuse])
+        let is_used = |buffer: &usize| {
+            let is_alloc =
+                |operation: &Operation| matches!(operation.action, Action::Alloc(of) if of == *buffer);
+            self.operations.iter().any(is_alloc)
+        };
+        let room = match self.reuse {
+            2 => format!("{}MiB", 2 * (0..2).filter(is_used).count().max(1)),
+            _ => String::new(),
+        };
+        format!("pool device_pool {{ release_threshold = max, {}{room} }}\n", REUSE[self.reuse])
     }
 
     fn head(body: &str) -> String {
@@ -339,6 +347,10 @@ impl<'d> Maker<'d> {
             // Only the first thread allocates, and only as long as it is alone.
             let (stream, event) = (self.any_stream(), self.any_event());
             return self.push(Some(stream), Action::Record(event));
+        }
+        let is_gone = buffer < 2 && !self.live[buffer] && self.small.reuse > 0;
+        if is_gone && self.thread == Thread::Alone && self.one_in(2) {
+            return self.alloc(nth);
         }
         match self.draws.below(20) {
             0..4 if buffer != OWN => self.free(nth, last),
