@@ -10,6 +10,7 @@ mod explain;
 mod fmt;
 mod graph;
 mod junit;
+mod levels;
 mod new;
 mod outside;
 mod parallel;
@@ -22,7 +23,7 @@ mod sweep;
 mod test;
 mod tested;
 
-use crate::scenario::Program;
+use crate::scenario::{Levels, Program};
 use crate::trace::Model;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -66,8 +67,9 @@ const VERSION: &str =
 const HELP: &str = "\
 Exit status:
   0  everything holds
-  1  an expectation fails, a call fails unexpectedly, a deadlock, or something
-     differs from what it should be: a snapshot, the form of a file
+  1  an expectation fails, a call fails unexpectedly, something is found that is
+     an error and that no line expects, or something differs from what it should
+     be: a snapshot, the form of a file
   2  the input is wrong or cannot be read
   3  an answer is not possible here";
 
@@ -75,6 +77,12 @@ Exit status:
 fn models() -> impl TypedValueParser<Value = Model> {
     let one_of = PossibleValuesParser::new(Model::ALL.map(Model::name));
     one_of.map(|name| Model::named(&name).expect("the parser knows no other names"))
+}
+
+/// A program with what arguments say about findings.
+fn with_levels(mut program: Program, levels: &Levels) -> Program {
+    program.levels.extend(levels);
+    program
 }
 
 /// A program on another model than its text states, if one was asked for.

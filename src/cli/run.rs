@@ -1,5 +1,6 @@
 //! `millpond run`: runs one scenario and reports.
 
+use super::levels::LevelArguments;
 use super::outside::{self, Complaint, Output, Status};
 use super::{Accepted, Outcome, Scenario, Settings, sweep};
 use crate::report::{Notation, Options};
@@ -19,6 +20,7 @@ Examples:
   millpond run scenarios/reuse/follow_event/twins.scn --variant off
   millpond run scenarios/guide/follow_event.scn --set model=cuda,oxicuda
   millpond run FILE --set scratch.release_threshold=0B,max --set turns=10,100
+  millpond run FILE --allow leak --deny warnings
 
 --set runs every combination of the values, at most 1,000, and prints a row for
 each. NAME is
@@ -34,7 +36,11 @@ each. NAME is
   model                                          `cuda` or `oxicuda`
 Expectations that do not hold with other values are counted in the column
 `fails` and do not change the exit status of such a table; an unexpected error
-and a deadlock do. Snapshots are not compared.
+and a finding that is one do. Snapshots are not compared.
+
+A finding is an error, a warning or a lint: `millpond explain` lists them. Only
+an error that no line expects fails a run. --deny makes others errors; what is
+allowed, by --allow or by a line, is not told whatever is denied.
 
 Formats: docs/formats.md has every field.
 Exit status: 0 holds, 1 fails, 2 the input is wrong or cannot be read")]
@@ -59,6 +65,8 @@ pub(super) struct Run {
     /// The device and driver: default, data_centre, small_card, or a file like profiles/default.ron
     #[arg(long, value_name = "NAME|FILE", default_value = "default", hide_default_value = true)]
     profile: PathBuf,
+    #[command(flatten)]
+    levels: LevelArguments,
     /// The folder of accepted snapshots [default: `snapshots` beside `scenarios`]
     #[arg(long, value_name = "DIR")]
     snapshots: Option<PathBuf>,
@@ -98,7 +106,8 @@ impl Run {
         // Accepted snapshots are those of the model that the text states.
         let is_other = self.model.is_some_and(|model| model != program.setup.model);
         let accepted = if is_other { Accepted::Ignored } else { Accepted::Compared };
-        let program = super::on_model(program, self.model);
+        let levels = self.levels.levels();
+        let program = super::with_levels(super::on_model(program, self.model), &levels);
         let to_terminal = self.output.is_none();
         let options = Options {
             width: if to_terminal { outside::width() } else { 80 },
@@ -107,7 +116,8 @@ impl Run {
         let settings = Settings { seed: self.seed, options, accepted };
         if !self.set.is_empty() {
             let Some(values) = sweep::Values::read(&self.set)? else { return Ok(Status::Wrong) };
-            let settings = sweep::Sweeping { settings, variant: self.variant.as_deref(), model: self.model };
+            let variant = self.variant.as_deref();
+            let settings = sweep::Sweeping { settings, variant, model: self.model, levels };
             return sweep::run(&scenario, &values, &settings, self.format, self.output.as_deref());
         }
         let mut output = Output::open(self.output.as_deref())?;

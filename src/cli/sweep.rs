@@ -8,7 +8,7 @@ use crate::base::{Diagnostic, Severity, Span};
 use crate::edit::{self, Assignment};
 use crate::profile::Profile;
 use crate::report::{Notation, Sweep, SweepRow, Tally};
-use crate::scenario::{Program, model_named};
+use crate::scenario::{Levels, Program, model_named};
 use crate::trace::Model;
 use std::io::{self, Write};
 
@@ -111,7 +111,8 @@ impl Values {
             Ok((programs, _)) => {
                 let mut programs = programs.into_iter();
                 let program = programs.find(|program| program.variant.as_deref() == sweeping.variant);
-                Ok(program.map(|program| (changed, super::on_model(program, model))))
+                let program = program.map(|program| super::on_model(program, model));
+                Ok(program.map(|program| (changed, super::with_levels(program, &sweeping.levels))))
             }
             Err(diagnostics) => {
                 self.explain(&changed, choice, &written, &diagnostics);
@@ -166,6 +167,8 @@ pub(super) struct Sweeping<'a> {
     pub(super) variant: Option<&'a str>,
     /// The model, where it is not the one that the text states.
     pub(super) model: Option<Model>,
+    /// What arguments say about findings.
+    pub(super) levels: Levels,
 }
 
 /// Runs every combination and writes the table.

@@ -1,6 +1,7 @@
 //! `millpond test`: which scenarios are tested, by how many threads, and how the results are shown.
 
 use super::annotations::Annotations;
+use super::levels::LevelArguments;
 use super::outside::{self, Complaint, Status};
 use super::progress::Progress;
 use super::tested::{self, TestSettings, Tested, counted};
@@ -22,6 +23,7 @@ Examples:
   millpond test scenarios/guide scenarios/sync/query.scn
   millpond test --filter follow_event --filter internal
   millpond test --bless scenarios/guide
+  millpond test --deny warnings --allow leak
   millpond test --junit target/scenarios.xml
 
 Exit status: 0 all pass, 1 one fails, 2 one is wrong or cannot be read")]
@@ -44,6 +46,8 @@ pub(super) struct Test {
     /// The folder of accepted snapshots [default: `snapshots` beside `scenarios`]
     #[arg(long, value_name = "DIR")]
     snapshots: Option<PathBuf>,
+    #[command(flatten)]
+    levels: LevelArguments,
     /// Writes the results as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -146,7 +150,8 @@ impl Test {
 
     /// Tests the scenarios and prints what came of each, in their order.
     fn results(&self, files: &[PathBuf]) -> Result<Vec<Tested>, Complaint> {
-        let settings = TestSettings { bless: self.bless, snapshots: self.snapshots.clone() };
+        let levels = self.levels.levels();
+        let settings = TestSettings { bless: self.bless, snapshots: self.snapshots.clone(), levels };
         let annotations = self.annotations.unwrap_or_else(Annotations::here);
         let colour = outside::colour(&io::stdout());
         let pad = files.iter().map(|file| file.display().to_string().chars().count()).max();

@@ -3,8 +3,9 @@
 use super::outside::{self, Complaint, Status};
 use super::{Accepted, Scenario, Settings, snapshots};
 use crate::base::{Diagnostic, LineIndex, Severity};
+use crate::oracle::Counts;
 use crate::report::{Compared, Options};
-use crate::scenario::Program;
+use crate::scenario::{Levels, Program};
 use std::path::{Path, PathBuf};
 
 /// A report nobody sees.
@@ -17,6 +18,8 @@ pub struct TestSettings {
     pub bless: bool,
     /// The folder of accepted snapshots; `None` is `snapshots` beside the folder `scenarios`.
     pub snapshots: Option<PathBuf>,
+    /// What becomes of findings, beside what the text says.
+    pub levels: Levels,
 }
 
 /// What came of one scenario.
@@ -108,7 +111,12 @@ fn judge(path: &Path, settings: &TestSettings, tested: &mut Tested) -> Result<()
             tested.fails(Status::Fails, "no mistake", tested.words.clone());
             Ok(())
         }
-        Ok((programs, _)) => ran(&scenario, &programs, settings, tested),
+        Ok((programs, _)) => {
+            let programs = programs.into_iter();
+            let programs: Vec<Program> =
+                programs.map(|program| super::with_levels(program, &settings.levels)).collect();
+            ran(&scenario, &programs, settings, tested)
+        }
     }
 }
 
@@ -134,7 +142,7 @@ fn ran(
     settings: &TestSettings,
     tested: &mut Tested,
 ) -> Result<(), Complaint> {
-    let (mut demands, mut asked) = (0, 0);
+    let (mut demands, mut asked, mut warned) = (0, 0, [0; 2]);
     let mut texts = Vec::new();
     let mut sees = Vec::new();
     let run = Settings { seed: 0, options: OPTIONS, accepted: Accepted::Ignored };
@@ -143,6 +151,8 @@ fn ran(
         let verdict = &outcome.verdict;
         demands += verdict.expectations.len() + verdict.expected_failures() + verdict.missed.len();
         asked += verdict.snapshots.len();
+        let Counts { warnings, lints, .. } = verdict.counts();
+        warned = [warned[0] + warnings, warned[1] + lints];
         texts.extend(outcome.snapshots);
         let (prefix, option) = match &program.variant {
             Some(name) => (format!("variant {name}: "), format!(" --variant {name}")),
@@ -160,7 +170,10 @@ fn ran(
         }
     }
     tested.expects = demands + asked > 0;
-    tested.words = words(demands, asked, programs.len() - 1);
+    let [warnings, lints] = warned;
+    let further =
+        [(asked, "snapshot"), (programs.len() - 1, "variant"), (warnings, "warning"), (lints, "lint")];
+    tested.words = words(demands, &further);
     match snapshots::joined(texts.iter().map(String::as_str)) {
         Some(text) => compare(scenario, programs, &text, settings.bless, tested)?,
         None => unasked(scenario, tested),
@@ -169,14 +182,14 @@ fn ran(
     Ok(())
 }
 
-fn words(demands: usize, snapshots: usize, variants: usize) -> String {
+fn words(demands: usize, further: &[(usize, &str)]) -> String {
     let mut words = match demands {
         0 => "no expectations".to_owned(),
         count => counted(count, "expectation"),
     };
-    for (count, noun) in [(snapshots, "snapshot"), (variants, "variant")] {
-        if count > 0 {
-            words.push_str(&format!(", {}", counted(count, noun)));
+    for (count, noun) in further {
+        if *count > 0 {
+            words.push_str(&format!(", {}", counted(*count, noun)));
         }
     }
     words

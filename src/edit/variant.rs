@@ -139,7 +139,7 @@ impl<'f> Variants<'f> {
             all.push(item);
             all.extend(device.and_then(|device| made.after_devices.remove(&device)).into_iter().flatten());
         }
-        all.extend(variant.body.items.iter().filter(|item| judges(item)).cloned());
+        all.extend(variant.body.items.iter().filter(|item| judges(item) || allows(item)).cloned());
         let omitted = made.omitted.iter().flat_map(|item| declares(item)).collect();
         (Twin { file: File { items: all }, omitted }, diagnostics)
     }
@@ -162,9 +162,14 @@ fn misplaced(item: &Item, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a line is an expectation or a snapshot.
+/// Whether a line is an expectation or a snapshot, which those of a variant replace.
 fn judges(item: &Item) -> bool {
     matches!(item.content, Content::Statement(Statement::Expect(_) | Statement::Snapshot(_)))
+}
+
+/// Whether a line allows findings.
+fn allows(item: &Item) -> bool {
+    matches!(item.content, Content::Statement(Statement::Allow(_)))
 }
 
 /// The label of a line.

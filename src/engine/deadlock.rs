@@ -24,10 +24,20 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             waiters = self.waiting_in_vain();
         }
         if !waiters.is_empty() {
-            self.emit(Caller { host, stmt }, None, Kind::Deadlock(&Deadlock { waiters, is_cycle }));
+            let statements = waiters.iter().map(|waiter| self.waits_in(*waiter)).collect();
+            let deadlock = Deadlock { waiters, statements, is_cycle };
+            self.emit(Caller { host, stmt }, None, Kind::Deadlock(&deadlock));
             return true;
         }
         false
+    }
+
+    fn waits_in(&self, waiter: Waiter) -> Option<StmtId> {
+        match waiter {
+            Waiter::Host(host) => self.threads.hosts[host].blocked.map(|blocked| blocked.stmt),
+            Waiter::Operation(ticket) => self.order.operation(ticket).map(|operation| operation.stmt),
+            Waiter::Signal(_) | Waiter::Parts(_) | Waiter::Barrier(_) => None,
+        }
     }
 
     fn waiting_in_vain(&self) -> Vec<Waiter> {

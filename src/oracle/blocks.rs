@@ -9,10 +9,9 @@ use super::clocks::{Clock, Clocks, Mark};
 use crate::base::{PoolId, StmtId};
 use crate::trace::{AllocId, Cut, Decision, Range, Ticket};
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 /// Memory that was freed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     end: u64,
     pub(super) alloc: AllocId,
@@ -21,8 +20,8 @@ pub(super) struct Block {
     pub(super) freed: Option<Ticket>,
     pub(super) mark: Mark,
     pub(super) stmt: StmtId,
-    /// What is before the end of the free in this run.
-    here: Rc<[u32]>,
+    /// Where it is kept what is before the end of the free in this run.
+    here: u32,
     /// The first allocation for which the pool grew while this lay there.
     pub(super) grown_beside: Option<StmtId>,
 }
@@ -34,10 +33,48 @@ impl Block {
     }
 }
 
+/// What is before the ends of frees, each kept for as many blocks as came of it.
+#[derive(Clone, Debug, Default)]
+struct Heres {
+    width: usize,
+    counters: Vec<u32>,
+    blocks: Vec<u32>,
+    vacant: Vec<u32>,
+}
+
+impl Heres {
+    fn insert(&mut self, here: &[u32]) -> u32 {
+        let place = self.vacant.pop().unwrap_or_else(|| {
+            self.blocks.push(0);
+            self.counters.resize(self.counters.len() + self.width, 0);
+            (self.blocks.len() - 1) as u32
+        });
+        self.blocks[place as usize] = 1;
+        self.counters[place as usize * self.width..][..self.width].copy_from_slice(here);
+        place
+    }
+
+    fn get(&self, place: u32) -> &[u32] {
+        &self.counters[place as usize * self.width..][..self.width]
+    }
+
+    fn add(&mut self, place: u32) {
+        self.blocks[place as usize] += 1;
+    }
+
+    fn remove(&mut self, place: u32) {
+        self.blocks[place as usize] -= 1;
+        if self.blocks[place as usize] == 0 {
+            self.vacant.push(place);
+        }
+    }
+}
+
 /// The freed memory of all pools.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
     by_start: BTreeMap<u64, Block>,
+    heres: Heres,
     /// What has completed.
     pub(super) done: Vec<u32>,
     /// What a host synchronisation has proven complete.
@@ -47,9 +84,10 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub(super) fn new(streams: usize) -> Self {
+    pub(super) fn new(streams: usize, hosts: usize) -> Self {
         Self {
             by_start: BTreeMap::new(),
+            heres: Heres { width: streams + hosts, ..Heres::default() },
             done: vec![0; streams],
             observed: vec![0; streams],
             taken: Vec::new(),
@@ -64,7 +102,7 @@ impl Blocks {
         (freed, mark, stmt): (Option<Ticket>, Mark, StmtId),
         clock: &Clock,
     ) {
-        let here = clock.here().into();
+        let here = self.heres.insert(clock.here());
         let block = Block { end: range.end(), alloc, pool, freed, mark, stmt, here, grown_beside: None };
         self.by_start.insert(range.start, block);
     }
@@ -75,45 +113,48 @@ impl Blocks {
     /// # Panics
     /// Where nothing makes the reuse sound, which is a bug of Millpond.
     pub(super) fn take(&mut self, decision: &Decision, ticket: Ticket, clocks: &mut Clocks) -> &[Block] {
-        let Range { start, .. } = decision.range;
-        let end = decision.range.end();
-        self.taken.clear();
-        let before = self.by_start.range(..start).next_back();
-        let left = before.filter(|(_, block)| block.end > start).map(|(left, _)| *left);
-        if let Some(left) = left {
-            let block = self.by_start.get_mut(&left).expect("it was found there");
-            let whole = block.clone();
-            block.end = start;
-            self.by_start.insert(start, whole);
-        }
-        while let Some((first, _)) = self.by_start.range(start..end).next() {
-            let first = *first;
-            let block = self.by_start.remove(&first).expect("it was found there");
-            if block.end > end {
-                self.by_start.insert(end, block.clone());
-            }
-            self.taken.push(block);
-        }
         // Merged memory has the later one of its frees, which may be that of a neighbour.
         for wait in &decision.waits {
-            let blocks = self.taken.iter().chain(self.by_start.values());
-            if let Some(block) = blocks.into_iter().find(|block| block.freed == Some(*wait)) {
-                clocks.wait_here(ticket.stream, &block.here, true);
+            if let Some(block) = self.by_start.values().find(|block| block.freed == Some(*wait)) {
+                clocks.wait_here(ticket.stream, self.heres.get(block.here), true);
             }
         }
+        self.cut_out(decision.range.start, decision.range.end());
         for block in &self.taken {
-            if clocks.stream(ticket.stream).has_here(block.mark) {
-                continue;
+            if !clocks.stream(ticket.stream).has_here(block.mark) {
+                assert!(
+                    block.is_within(&self.observed) || block.is_within(&self.done),
+                    "the memory of {:?} is given to {:?} too early, which is a bug of millpond",
+                    block.alloc,
+                    decision.alloc
+                );
+                clocks.wait_here(ticket.stream, self.heres.get(block.here), false);
             }
-            assert!(
-                block.is_within(&self.observed) || block.is_within(&self.done),
-                "the memory of {:?} is given to {:?} too early, which is a bug of millpond",
-                block.alloc,
-                decision.alloc
-            );
-            clocks.wait_here(ticket.stream, &block.here, false);
+            self.heres.remove(block.here);
         }
         &self.taken
+    }
+
+    /// Moves what lies in these bytes to `taken`; what is left of it on both sides stays.
+    fn cut_out(&mut self, start: u64, end: u64) {
+        self.taken.clear();
+        while let Some((first, block)) = self.by_start.range_mut(..end).next_back() {
+            if block.end <= start {
+                break;
+            }
+            let (first, whole) = (*first, *block);
+            if first < start {
+                block.end = start;
+                self.heres.add(whole.here);
+            } else {
+                self.by_start.remove(&first);
+            }
+            if whole.end > end {
+                self.heres.add(whole.here);
+                self.by_start.insert(end, whole);
+            }
+            self.taken.push(whole);
+        }
     }
 
     /// All freed memory, by its addresses.

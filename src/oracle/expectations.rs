@@ -24,7 +24,8 @@ pub struct Expectations<'p> {
     /// For each statement that says `fails`: its calls, and how many of them failed.
     demanded: BTreeMap<StmtId, (u64, u64)>,
     skipped: BTreeMap<StmtId, (BufferId, u64)>,
-    deadlock: Option<Deadlock>,
+    /// With the statement in which it was noticed.
+    deadlock: Option<(StmtId, Deadlock)>,
     hazards: Hazards,
     findings: Findings,
     allocations: u64,
@@ -68,16 +69,9 @@ impl<'p> Expectations<'p> {
         self.judge_moments();
         let is_whole = broken.is_none();
         self.hazards.finish(is_whole && self.deadlock.is_none(), &mut self.findings);
+        let failed = self.failed_calls();
         self.judge_findings(is_whole);
         let statements = &self.program.statements;
-        let mut failed: Vec<_> = self.failed.into_iter().collect();
-        failed.sort_by_key(|(_, (nth, _))| *nth);
-        let failed = failed.into_iter().map(|((stmt, failure), (_, times))| FailedCall {
-            stmt,
-            failure,
-            times,
-            expected: statements[stmt].outcome.allows(failure),
-        });
         let missed = self.demanded.iter().filter(|(_, (calls, failures))| failures < calls);
         let missed = missed.filter_map(|(stmt, (calls, failures))| match statements[*stmt].outcome {
             Outcome::Fails(failure) => Some(Missed { stmt: *stmt, failure, times: calls - failures }),
@@ -90,7 +84,7 @@ impl<'p> Expectations<'p> {
         let uncalled = uncalled.map(|(stmt, _)| NotReached { stmt: *stmt, expect: None });
         let skipped = self.skipped.iter();
         Verdict {
-            failed: failed.collect(),
+            failed,
             missed: missed.collect(),
             not_reached: never.chain(uncalled).collect(),
             skipped: skipped
@@ -102,7 +96,7 @@ impl<'p> Expectations<'p> {
                 .collect(),
             expectations: self.expectations,
             snapshots: self.snapshots,
-            deadlock: self.deadlock,
+            deadlock: self.deadlock.map(|(_, deadlock)| deadlock),
             findings: self.findings.finish(),
             broken,
             allocations: self.allocations,
@@ -159,8 +153,24 @@ impl<'p> Expectations<'p> {
         }
     }
 
+    /// In the order of their first failure.
+    fn failed_calls(&mut self) -> Vec<FailedCall> {
+        let mut failed: Vec<_> = std::mem::take(&mut self.failed).into_iter().collect();
+        failed.sort_by_key(|(_, (nth, _))| *nth);
+        let failed = failed.into_iter().map(|((stmt, failure), (_, times))| {
+            let expected = self.program.statements[stmt].outcome.allows(failure);
+            let explained = self.findings.explain(stmt, failure, expected) && !expected;
+            FailedCall { stmt, failure, times, expected, explained }
+        });
+        failed.collect()
+    }
+
     /// Of a run that was given up it is not known what else it would have come to.
     fn judge_findings(&mut self, is_whole: bool) {
+        if let Some((noticed, deadlock)) = &self.deadlock {
+            self.findings.deadlock(*noticed, deadlock);
+        }
+        self.findings.weigh(&self.program.levels);
         for (id, line) in self.program.expects.iter_enumerated() {
             if let Some(mismatch) = self.findings.judge(line).filter(|_| is_whole) {
                 self.record(id, mismatch);
@@ -207,7 +217,7 @@ impl Sink for Expectations<'_> {
             Kind::Skipped(buffer) => self.skipped.entry(event.stmt).or_insert((buffer, 0)).1 += 1,
             Kind::Start => self.moment(event, false),
             Kind::End => self.moment(event, true),
-            Kind::Deadlock(deadlock) => self.deadlock = Some(deadlock.clone()),
+            Kind::Deadlock(deadlock) => self.deadlock = Some((event.stmt, deadlock.clone())),
             _ => {}
         }
     }
@@ -298,6 +308,7 @@ fn relation(demand: Demand, subject: &Placement, object: &Placement) -> Option<M
         | Demand::Moments { .. }
         | Demand::Finding { .. }
         | Demand::NoFindings
+        | Demand::NoLeaks
         | Demand::ServedBy(_)
         | Demand::Reaches { .. }
         | Demand::CurrentPool { .. }

@@ -5,8 +5,8 @@
 
 use super::verdict::Mismatch;
 use crate::base::{BufferId, HostId, StmtId};
-use crate::scenario::{Demand, Expect};
-use crate::trace::{AllocId, FindingKind, Ticket};
+use crate::scenario::{Demand, Expect, Levels};
+use crate::trace::{AllocId, Deadlock, Failure, FindingKind, Severity, Ticket};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that is wrong with the program.
@@ -28,6 +28,10 @@ pub struct Finding {
     pub missing: Option<Missing>,
     /// The line that expects it: an `expect`, or the statement itself where it says that it fails.
     pub expected: Option<StmtId>,
+    /// How bad it is in this run.
+    pub severity: Severity,
+    /// Whether it is not to be told, since it is allowed and no line expects it.
+    pub muted: bool,
     /// How often it is about the memory of each name.
     names: BTreeMap<BufferId, u64>,
 }
@@ -101,6 +105,8 @@ pub enum Role {
     Import,
     /// The free of that import.
     FreeOfImport,
+    /// Another one that waits.
+    Waiter,
 }
 
 impl Role {
@@ -116,6 +122,7 @@ impl Role {
             Role::Destroy => "destroy",
             Role::Import => "import",
             Role::FreeOfImport => "free_of_import",
+            Role::Waiter => "waiter",
         }
     }
 }
@@ -124,6 +131,28 @@ impl Finding {
     /// All names of memory that it is about, those of each process.
     pub fn names(&self) -> impl Iterator<Item = BufferId> + '_ {
         self.names.keys().copied()
+    }
+
+    /// Whether it counts against the program: no line expects it, and none allows it.
+    pub const fn counts(&self) -> bool {
+        self.expected.is_none() && !self.muted
+    }
+
+    /// Whether it fails the run.
+    pub fn fails(&self) -> bool {
+        self.counts() && self.severity == Severity::Error
+    }
+
+    /// Whether it says why calls of a statement failed so.
+    fn explains(&self, stmt: StmtId, failure: Failure) -> bool {
+        use FindingKind::{AccessDenied, DoubleFree, InvalidFree, UseOfDestroyed};
+        self.stmt == stmt
+            && matches!(self.kind, DoubleFree | InvalidFree | AccessDenied | UseOfDestroyed)
+            && !matches!(failure, Failure::OutOfMemory | Failure::NotReady | Failure::NotSupported)
+    }
+
+    fn is_expected_by_itself(&self) -> bool {
+        self.expected == Some(self.stmt)
     }
 
     fn is_at(&self, stmt: StmtId) -> bool {
@@ -179,6 +208,8 @@ impl Findings {
                 times: 0,
                 missing,
                 expected: None,
+                severity: kind.severity(),
+                muted: false,
                 names: BTreeMap::new(),
             });
         }
@@ -189,13 +220,56 @@ impl Findings {
         names.into_iter().for_each(|name| *finding.names.entry(name).or_default() += times);
     }
 
+    /// Adds that nothing could advance any more, which a host thread had noticed in a statement.
+    pub(super) fn deadlock(&mut self, noticed: StmtId, deadlock: &Deadlock) {
+        let waiting: BTreeSet<StmtId> = deadlock.statements.iter().copied().flatten().collect();
+        let mut waiting = waiting.into_iter();
+        let stmt = waiting.next_back().unwrap_or(noticed);
+        let others: Vec<_> = waiting.map(|stmt| (Role::Waiter, Some(stmt))).collect();
+        let (kind, certainty) = (FindingKind::Deadlock, None);
+        self.add(Found { kind, certainty, stmt, others: &others, names: &[], missing: None, times: 1 });
+    }
+
+    /// Whether one says why calls of a statement failed so. It is expected where the statement `allows` for that.
+    pub(super) fn explain(&mut self, stmt: StmtId, failure: Failure, allows: bool) -> bool {
+        let mut explains = false;
+        for finding in self.found.iter_mut().filter(|finding| finding.explains(stmt, failure)) {
+            explains = true;
+            finding.expected = finding.expected.or(allows.then_some(stmt));
+        }
+        explains
+    }
+
+    /// Settles how bad each is in this run, and which are allowed. After it, lines are judged.
+    pub(super) fn weigh(&mut self, levels: &Levels) {
+        for finding in &mut self.found {
+            finding.severity = levels.severity(finding.kind);
+            finding.muted = levels
+                .allowed
+                .iter()
+                .any(|allowed| finding.meets(allowed.kind, allowed.on.map(|on| on.id()), None) > 0);
+        }
+    }
+
+    /// How often something was found that neither a line allows nor the failing statement itself.
+    fn remaining(&self, of: impl Fn(&Finding) -> bool) -> u64 {
+        let remain = self.found.iter().filter(|found| !found.muted && !found.is_expected_by_itself());
+        remain.filter(|found| of(found)).map(|found| found.times).sum()
+    }
+
     /// Judges a line about the whole run. What a line that holds speaks of is expected by it.
     ///
     /// `None`: the line is not about findings. Else why it does not hold, if it does not.
     pub(super) fn judge(&mut self, line: &Expect) -> Option<Option<Mismatch>> {
         match line.demand {
             Demand::NoFindings => {
-                let count = self.found.iter().map(|finding| finding.times).sum();
+                let count = self.remaining(|_| true);
+                Some((count > 0).then_some(Mismatch::Findings { count, of_kind: count }))
+            }
+            Demand::NoLeaks => {
+                let count = self.remaining(|found| found.kind == FindingKind::Leak);
+                let leaks = self.found.iter_mut().filter(|found| found.kind == FindingKind::Leak);
+                leaks.for_each(|leak| leak.severity = Severity::Error);
                 Some((count > 0).then_some(Mismatch::Findings { count, of_kind: count }))
             }
             Demand::Finding { kind, on, at, times } => {
@@ -214,7 +288,121 @@ impl Findings {
     }
 
     /// All of them, in the order in which they were found.
-    pub(super) fn finish(self) -> Vec<Finding> {
+    pub(super) fn finish(mut self) -> Vec<Finding> {
+        self.found.iter_mut().for_each(|finding| finding.muted &= finding.expected.is_none());
         self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Allowed, Element};
+
+    const X: usize = 0;
+    const Y: usize = 1;
+
+    fn stmt(nth: usize) -> StmtId {
+        StmtId::from_usize(nth)
+    }
+
+    /// One finding a kind, each at a statement of its own.
+    fn found(kinds: &[(FindingKind, usize)]) -> Findings {
+        let mut findings = Findings::default();
+        for (nth, (kind, name)) in kinds.iter().enumerate() {
+            findings.add(Found {
+                kind: *kind,
+                certainty: None,
+                stmt: stmt(nth),
+                others: &[],
+                names: &[Some(BufferId::from_usize(*name))],
+                missing: None,
+                times: 1,
+            });
+        }
+        findings
+    }
+
+    fn allowed(kind: FindingKind, on: Option<usize>) -> Allowed {
+        Allowed { kind, on: on.map(|nth| Element { base: BufferId::from_usize(nth), index: 0 }) }
+    }
+
+    fn line(demand: Demand) -> Expect {
+        Expect { stmt: stmt(9), demand }
+    }
+
+    fn holds(findings: &mut Findings, demand: Demand) -> bool {
+        findings.judge(&line(demand)).expect("it is about findings").is_none()
+    }
+
+    fn finding(kind: FindingKind) -> Demand {
+        Demand::Finding { kind, on: None, at: None, times: None }
+    }
+
+    #[test]
+    fn what_is_allowed_is_muted_and_fails_no_line() {
+        use FindingKind::{Leak, RedundantWait};
+        let allow = |allowed| Levels { allowed, ..Levels::default() };
+        for (levels, muted, none, no_leaks) in [
+            (allow(vec![]), [false; 3], false, false),
+            (allow(vec![allowed(Leak, None)]), [true, true, false], false, true),
+            (allow(vec![allowed(Leak, Some(Y))]), [false, true, false], false, false),
+            (allow(vec![allowed(Leak, None), allowed(RedundantWait, Some(X))]), [true; 3], true, true),
+        ] {
+            let mut findings = found(&[(Leak, X), (Leak, Y), (RedundantWait, X)]);
+            findings.weigh(&levels);
+            assert_eq!(holds(&mut findings, Demand::NoFindings), none, "{levels:?}");
+            assert_eq!(holds(&mut findings, Demand::NoLeaks), no_leaks, "{levels:?}");
+            let findings = findings.finish();
+            let told: Vec<bool> = findings.iter().map(|finding| finding.muted).collect();
+            assert_eq!(told, muted, "{levels:?}");
+            // A line says that there are none, which makes those that are told errors.
+            assert_eq!(findings.iter().any(Finding::fails), !no_leaks, "{levels:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_denied_fails_unless_it_is_allowed_or_expected() {
+        use FindingKind::Leak;
+        let denied = Levels { denied: [Leak].into(), ..Levels::default() };
+        let both = Levels { allowed: vec![allowed(Leak, None)], ..denied.clone() };
+        for (levels, expects, fails) in [
+            (&Levels::default(), false, false),
+            (&denied, false, true),
+            (&denied, true, false),
+            (&both, false, false),
+        ] {
+            let mut findings = found(&[(Leak, X)]);
+            findings.weigh(levels);
+            assert!(!expects || holds(&mut findings, finding(Leak)));
+            assert_eq!(findings.finish()[0].fails(), fails, "{levels:?} {expects}");
+        }
+    }
+
+    #[test]
+    fn an_expected_finding_is_told_although_it_is_allowed() {
+        let mut findings = found(&[(FindingKind::Leak, X)]);
+        findings.weigh(&Levels { allowed: vec![allowed(FindingKind::Leak, None)], ..Levels::default() });
+        assert!(holds(&mut findings, finding(FindingKind::Leak)));
+        let told = &findings.finish()[0];
+        assert_eq!((told.muted, told.expected), (false, Some(stmt(9))));
+    }
+
+    #[test]
+    fn a_failing_statement_expects_what_explains_its_failure() {
+        use FindingKind::{DoubleFree, Race};
+        for (kind, failure, allows, explains, none) in [
+            (DoubleFree, Failure::InvalidValue, true, true, true),
+            (DoubleFree, Failure::InvalidValue, false, true, false),
+            (DoubleFree, Failure::OutOfMemory, true, false, false),
+            (Race, Failure::InvalidValue, true, false, false),
+        ] {
+            let mut findings = found(&[(kind, X)]);
+            assert!(!findings.explain(stmt(1), failure, allows), "another statement");
+            assert_eq!(findings.explain(stmt(0), failure, allows), explains, "{kind} {failure}");
+            findings.weigh(&Levels::default());
+            assert_eq!(holds(&mut findings, Demand::NoFindings), none, "{kind} {failure} {allows}");
+            assert_eq!(findings.finish()[0].fails(), !none, "{kind} {failure} {allows}");
+        }
     }
 }

@@ -258,7 +258,7 @@ impl Hazards {
             clocks: Clocks::new(setup),
             meetings: Meetings::new(setup),
             memory: Memory::new(buffers.collect()),
-            blocks: Blocks::new(setup.streams.len()),
+            blocks: Blocks::new(setup.streams.len(), setup.hosts),
             lints: Lints::new(setup, program.statements.len()),
             judge: Judge::default(),
             misuse: Misuse::default(),

@@ -276,7 +276,8 @@ impl Hazards {
         self.callers[host].alloc = Some(decision.alloc);
         if decision.alloc != AllocId::NULL {
             let name = self.memory.get(decision.alloc).and_then(|record| record.name);
-            let record = Record { name, ..Record::new(decision.alloc, by, decision.range, pool) };
+            let mut record = Record::new(decision.alloc, by, decision.range, pool);
+            record.name = name;
             self.memory.insert(record);
         }
     }

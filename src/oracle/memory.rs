@@ -8,7 +8,6 @@ use super::clocks::{Clock, Mark, Stands};
 use crate::base::{BufferId, DeviceId, HostBufferId, IndexVec, PoolId, StmtId};
 use crate::trace::{Access, AllocId, Range};
 use smallvec::{SmallVec, smallvec};
-use std::collections::BTreeMap;
 
 /// That memory was touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +114,9 @@ pub(super) struct Record {
     pub(super) astray: SmallVec<[Touch; 1]>,
     /// Whether it is a node of a graph that was not launched.
     pub(super) is_planned: bool,
+    /// The one that had the same place in the allocator's table before.
+    before: Option<u32>,
+    is_forgotten: bool,
 }
 
 /// A free.
@@ -143,6 +145,8 @@ impl Record {
             freed_in_graph: None,
             astray: SmallVec::new(),
             is_planned: false,
+            before: None,
+            is_forgotten: false,
         }
     }
 }
@@ -150,10 +154,11 @@ impl Record {
 /// All memory that a program can name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
-    /// By the place in the allocator's table.
-    records: Vec<Option<Record>>,
-    /// Those whose place was given again, and whose name still stands for them.
-    gone: BTreeMap<AllocId, Record>,
+    records: Vec<Record>,
+    /// Places in `records` that are free.
+    vacant: Vec<u32>,
+    /// By the place in the allocator's table, the record of what has had it last.
+    slots: Vec<Option<u32>>,
     names: Vec<Option<AllocId>>,
     pub(super) host: IndexVec<HostBufferId, (BufferId, Extent)>,
 }
@@ -164,33 +169,57 @@ impl Memory {
         Self { host, ..Self::default() }
     }
 
+    /// Where the record of an allocation is. Those that had the same place in the allocator's table are chained.
+    fn place(&self, id: AllocId) -> Option<usize> {
+        let mut at = *self.slots.get(id.slot as usize)?;
+        while let Some(place) = at {
+            let record = &self.records[place as usize];
+            if record.id == id {
+                return Some(place as usize);
+            }
+            at = record.before;
+        }
+        None
+    }
+
     /// An allocation, if it lives or is still named.
     pub(super) fn get(&self, id: AllocId) -> Option<&Record> {
-        match self.records.get(id.slot as usize) {
-            Some(Some(record)) if record.id == id => Some(record),
-            _ => self.gone.get(&id),
-        }
+        self.place(id).map(|place| &self.records[place])
     }
 
     /// The same, to be changed.
     pub(super) fn get_mut(&mut self, id: AllocId) -> Option<&mut Record> {
-        match self.records.get_mut(id.slot as usize) {
-            Some(Some(record)) if record.id == id => Some(record),
-            _ => self.gone.get_mut(&id),
-        }
+        self.place(id).map(|place| &mut self.records[place])
     }
 
     /// An allocation begins to live.
     pub(super) fn insert(&mut self, record: Record) {
-        let slot = record.id.slot as usize;
-        if self.records.len() <= slot {
-            self.records.resize_with(slot + 1, || None);
+        let (id, slot) = (record.id, record.id.slot as usize);
+        if let Some(place) = self.place(id) {
+            let before = self.records[place].before;
+            self.records[place] = Record { before, ..record };
+            return;
         }
-        let id = record.id;
-        let Some(old) = self.records[slot].replace(record).filter(|old| old.id != id) else { return };
-        let is_named = old.name.is_some_and(|name| self.names[name.index()] == Some(old.id));
-        if is_named || old.freed.is_none() || !old.imports.is_empty() {
-            self.gone.insert(old.id, old);
+        if self.slots.len() <= slot {
+            self.slots.resize(slot + 1, None);
+        }
+        let old = self.slots[slot];
+        let place = match self.vacant.pop() {
+            Some(place) => {
+                self.records[place as usize] = Record { before: old, ..record };
+                place
+            }
+            None => {
+                self.records.push(Record { before: old, ..record });
+                (self.records.len() - 1) as u32
+            }
+        };
+        self.slots[slot] = Some(place);
+        if let Some(old) = old.map(|old| &self.records[old as usize]) {
+            let is_named = old.name.is_some_and(|name| self.names[name.index()] == Some(old.id));
+            if !is_named {
+                self.forget(old.id);
+            }
         }
     }
 
@@ -202,10 +231,35 @@ impl Memory {
         if self.names.len() <= name.index() {
             self.names.resize(name.index() + 1, None);
         }
-        let Some(old) = self.names[name.index()].replace(id).filter(|old| *old != id) else { return };
-        if self.gone.get(&old).is_some_and(|record| record.freed.is_some() && record.imports.is_empty()) {
-            self.gone.remove(&old);
+        if let Some(old) = self.names[name.index()].replace(id).filter(|old| *old != id) {
+            self.forget(old);
         }
+    }
+
+    /// Lets go of an allocation that no name stands for, if it is freed and no other process has it.
+    fn forget(&mut self, id: AllocId) {
+        let Some(place) = self.place(id) else { return };
+        let record = &self.records[place];
+        if record.freed.is_none() || !record.imports.is_empty() {
+            return;
+        }
+        let before = record.before;
+        let mut at = self.slots[id.slot as usize];
+        match at {
+            Some(first) if first as usize == place => self.slots[id.slot as usize] = before,
+            _ => {
+                while let Some(other) = at {
+                    let other = &mut self.records[other as usize];
+                    at = other.before;
+                    if at == Some(place as u32) {
+                        other.before = before;
+                        break;
+                    }
+                }
+            }
+        }
+        self.records[place].is_forgotten = true;
+        self.vacant.push(place as u32);
     }
 
     /// What an allocation is called.
@@ -215,6 +269,6 @@ impl Memory {
 
     /// Everything that lives or is still named, in an order that every run has.
     pub(super) fn all(&self) -> impl Iterator<Item = &Record> {
-        self.records.iter().flatten().chain(self.gone.values())
+        self.records.iter().filter(|record| !record.is_forgotten)
     }
 }

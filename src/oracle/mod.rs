@@ -21,4 +21,6 @@ mod verdict;
 pub use accounting::{Accounting, Violation};
 pub use expectations::{Expectations, mismatch};
 pub use findings::{Certainty, Finding, Missing, Moment, Point, Role};
-pub use verdict::{Broken, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict};
+pub use verdict::{
+    Broken, Counts, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict,
+};

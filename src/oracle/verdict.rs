@@ -4,7 +4,7 @@
 
 use super::findings::Finding;
 use crate::base::{BufferId, ExpectId, IndexVec, PoolId, StmtId};
-use crate::trace::{Deadlock, Ended, Failure, Policy, Reach, Readiness};
+use crate::trace::{Deadlock, Ended, Failure, Policy, Reach, Readiness, Severity};
 
 /// What became of an `expect` line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,6 +87,8 @@ pub struct FailedCall {
     pub times: u64,
     /// Whether the statement says so.
     pub expected: bool,
+    /// Whether a finding says why, which is then judged in its place.
+    pub explained: bool,
 }
 
 /// A statement that says `fails`, and whose calls did not.
@@ -129,6 +131,23 @@ pub struct Broken {
     pub reason: String,
 }
 
+/// How many findings a run has: each is in one of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Errors that no line expects, and what is denied.
+    pub errors: usize,
+    /// Warnings that are told.
+    pub warnings: usize,
+    /// Lints that are told.
+    pub lints: usize,
+    /// Warnings that are allowed.
+    pub muted_warnings: usize,
+    /// Lints that are allowed.
+    pub muted_lints: usize,
+    /// Those that a line expects.
+    pub expected: usize,
+}
+
 /// The verdict over a run.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
@@ -158,11 +177,10 @@ impl Verdict {
     /// Whether the scenario holds: everything expected came true, and nothing else went wrong.
     pub fn holds(&self) -> bool {
         self.broken.is_none()
-            && self.deadlock.is_none()
-            && self.findings.iter().all(|finding| finding.expected.is_some())
+            && !self.findings.iter().any(Finding::fails)
             && self.missed.is_empty()
             && self.not_reached.is_empty()
-            && self.failed.iter().all(|failed| failed.expected)
+            && self.unexpected_errors() == 0
             && self.expectations.iter().all(Judged::holds)
     }
 
@@ -171,14 +189,31 @@ impl Verdict {
         self.expectations.iter().filter(|judged| !judged.holds()).count()
     }
 
-    /// How many statements failed without a word about it.
-    pub fn unexpected_errors(&self) -> usize {
-        self.failed.iter().filter(|failed| !failed.expected).count()
+    /// The calls that failed without a word about it: no line expects that, and no finding says why.
+    pub fn unexpected_failures(&self) -> impl Iterator<Item = &FailedCall> {
+        self.failed.iter().filter(|failed| !failed.expected && !failed.explained)
     }
 
-    /// How many findings no line expects.
-    pub fn unexpected_findings(&self) -> usize {
-        self.findings.iter().filter(|finding| finding.expected.is_none()).count()
+    /// How many statements failed without a word about it.
+    pub fn unexpected_errors(&self) -> usize {
+        self.unexpected_failures().count()
+    }
+
+    /// How many findings there are of each sort.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for finding in &self.findings {
+            let count = match (finding.severity, finding.kind.severity()) {
+                _ if finding.expected.is_some() => &mut counts.expected,
+                (_, Severity::Lint) if finding.muted => &mut counts.muted_lints,
+                _ if finding.muted => &mut counts.muted_warnings,
+                (Severity::Error, _) => &mut counts.errors,
+                (Severity::Warning, _) => &mut counts.warnings,
+                (Severity::Lint, _) => &mut counts.lints,
+            };
+            *count += 1;
+        }
+        counts
     }
 
     /// The demands that were met: `expect` lines that hold, and statements that failed as they say.

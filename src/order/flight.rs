@@ -120,6 +120,12 @@ impl Flight {
         queue.entries.front().map(|entry| (Ticket { stream, seq: queue.retired + 1 }, entry.operation))
     }
 
+    pub(super) fn operation(&self, ticket: Ticket) -> Option<Operation> {
+        let queue = &self.queues[ticket.stream.index()];
+        let nth = ticket.seq.checked_sub(queue.retired + 1)?;
+        queue.entries.get(nth as usize).map(|entry| entry.operation)
+    }
+
     pub(super) fn ready(&self, stream: StreamId) -> Option<(Ticket, Operation)> {
         let free = self.queues[stream.index()].entries.front().is_some_and(|entry| entry.blockers == 0);
         free.then(|| self.head(stream)).flatten()

@@ -386,6 +386,11 @@ impl Order {
         self.flight.head(stream)
     }
 
+    /// The operation of a ticket, unless it has completed.
+    pub fn operation(&self, ticket: Ticket) -> Option<Operation> {
+        self.flight.operation(ticket)
+    }
+
     /// The operations in flight that keep the head of a stream from starting.
     pub fn blockers(&self, stream: StreamId) -> impl Iterator<Item = Ticket> + '_ {
         self.flight.blockers(stream)

@@ -292,11 +292,6 @@ impl<'p> Book<'p> {
         let program: &'p Program = self.program;
         &program.names.streams[stream]
     }
-
-    /// An operation by its stream and place: `producer #3`.
-    pub(crate) fn ticket(&self, ticket: Ticket) -> String {
-        format!("{} #{}", self.stream(ticket.stream), ticket.seq)
-    }
 }
 
 #[cfg(test)]
@@ -323,6 +318,7 @@ mod tests {
             conditional: Vec::new(),
             expects: index_vec![],
             snapshots: index_vec![],
+            levels: Default::default(),
         }
     }
 

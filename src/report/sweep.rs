@@ -46,6 +46,7 @@ impl Tally {
             policies: self.policies,
             allocations: self.allocations,
             errors: verdict.unexpected_errors() as u64,
+            findings: verdict.counts().errors as u64,
             fails: (verdict.failed_expectations() + verdict.missed.len()) as u64,
             deadlock: verdict.deadlock.is_some(),
             stopped: verdict.broken.as_ref().map(|broken| broken.reason.clone()),
@@ -101,6 +102,8 @@ pub struct SweepRow {
     pub allocations: u64,
     /// Statements that failed without a word about it.
     pub errors: u64,
+    /// Findings that are errors, and that no line expects.
+    pub findings: u64,
     /// Expectations that do not hold.
     pub fails: u64,
     /// Whether nothing could advance any more.
@@ -114,7 +117,7 @@ pub struct SweepRow {
 impl SweepRow {
     /// Whether the run went wrong, whatever was expected of it.
     pub fn is_wrong(&self) -> bool {
-        self.errors > 0 || self.deadlock || self.stopped.is_some()
+        self.errors > 0 || self.findings > 0 || self.stopped.is_some()
     }
 }
 
@@ -152,6 +155,7 @@ struct RowLine<'a> {
     policies: BTreeMap<&'static str, u64>,
     allocations: u64,
     errors: u64,
+    findings: u64,
     fails: u64,
     deadlock: bool,
     stopped: &'a Option<String>,
@@ -193,6 +197,7 @@ impl Sweep {
                 policies: Policy::ALL.iter().map(|policy| policy.name()).zip(row.policies).collect(),
                 allocations: row.allocations,
                 errors: row.errors,
+                findings: row.findings,
                 fails: row.fails,
                 deadlock: row.deadlock,
                 stopped: &row.stopped,
@@ -214,13 +219,14 @@ impl Sweep {
         let head = head.chain(pools.iter().map(|pool| format!("reserved_high {pool}")));
         let head = head.chain(["maps", "unmaps"].map(str::to_owned));
         let head = head.chain(Policy::ALL.iter().map(|policy| policy.name().to_owned()));
-        let last = ["allocations", "errors", "fails", "deadlock", "stopped", "end_ns"];
+        let last = ["allocations", "errors", "findings", "fails", "deadlock", "stopped", "end_ns"];
         out.write_record(head.chain(last.map(str::to_owned)))?;
         for row in &self.rows {
             let high = pools.iter().map(|pool| row.pools.get(*pool).map_or(String::new(), u64::to_string));
             let counts = [row.maps, row.unmaps].into_iter().chain(row.policies);
-            let counts =
-                counts.chain([row.allocations, row.errors, row.fails]).map(|count| count.to_string());
+            let counts = counts
+                .chain([row.allocations, row.errors, row.findings, row.fails])
+                .map(|count| count.to_string());
             let last =
                 [row.deadlock.to_string(), row.stopped.clone().unwrap_or_default(), row.end.to_string()];
             out.write_record(row.values.iter().cloned().chain(high).chain(counts).chain(last))?;

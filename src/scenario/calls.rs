@@ -389,7 +389,8 @@ impl Checker<'_> {
             ast::Expect::Finding { kind, on, at, times } => {
                 self.finding(stmt, kind, on.as_ref(), at.as_ref(), times.as_ref());
             }
-            ast::Expect::NoFindings => self.no_findings(stmt),
+            ast::Expect::NoFindings => self.whole_run(stmt, Demand::NoFindings),
+            ast::Expect::NoLeaks => self.whole_run(stmt, Demand::NoLeaks),
         }
     }
 

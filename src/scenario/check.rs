@@ -13,8 +13,8 @@ use super::processes::{Process, Shares};
 use super::profile::Stated;
 use super::threads::Within;
 use super::{
-    Chosen, Expect, HostBuffer, Instruction, Names, Outcome, Program, Register, SnapshotLine, Statement,
-    codes, lifetimes,
+    Chosen, Expect, HostBuffer, Instruction, Levels, Names, Outcome, Program, Register, SnapshotLine,
+    Statement, codes, lifetimes,
 };
 use crate::base::{
     BufferId, Code, DeviceId, Diagnostic, ExpectId, HostBufferId, HostId, IndexVec, LineIndex, MISTAKES_MAX,
@@ -131,6 +131,7 @@ pub(super) struct Checker<'t> {
     mentions: Vec<Span>,
     pub(super) expects: IndexVec<ExpectId, Expect>,
     pub(super) snapshots: IndexVec<SnapshotId, SnapshotLine>,
+    pub(super) levels: Levels,
     /// How many launches of this stream and kernel there are so far.
     pub(super) launches: BTreeMap<(String, String), u32>,
     pub(super) launched: Launches,
@@ -182,6 +183,7 @@ impl<'t> Checker<'t> {
             mentions: Vec::new(),
             expects: IndexVec::new(),
             snapshots: IndexVec::new(),
+            levels: Levels::default(),
             launches: BTreeMap::new(),
             launched: Launches::new(),
         }
@@ -234,6 +236,7 @@ impl<'t> Checker<'t> {
             ast::Statement::Variant(_) => {}
             ast::Statement::Call(call) => self.call(span, call),
             ast::Statement::Expect(expect) => self.expect(span, expect),
+            ast::Statement::Allow(allow) => self.allow(span, allow),
             ast::Statement::Snapshot(name) => self.snapshot(span, name.as_ref()),
         }
         self.count_counters(span);
@@ -323,6 +326,7 @@ impl<'t> Checker<'t> {
             conditional,
             expects: self.expects,
             snapshots: self.snapshots,
+            levels: self.levels,
         };
         self.diagnostics.truncate(MISTAKES_MAX);
         let is_valid = self.diagnostics.iter().all(|d| d.severity < crate::base::Severity::Error);

@@ -17,6 +17,7 @@ pub(super) const UNKNOWN_ATTRIBUTE: Code = Code("unknown_attribute");
 pub(super) const UNKNOWN_POLICY: Code = Code("unknown_policy");
 pub(super) const UNKNOWN_ERROR: Code = Code("unknown_error");
 pub(super) const UNKNOWN_FINDING: Code = Code("unknown_finding");
+pub(super) const NOT_ALLOWABLE: Code = Code("not_allowable");
 pub(super) const UNKNOWN_SETTING: Code = Code("unknown_setting");
 pub(super) const DUPLICATE_SETTING: Code = Code("duplicate_setting");
 pub(super) const NOT_CONSTANT: Code = Code("not_constant");
@@ -70,6 +71,7 @@ pub const TABLE: &[(Code, &str)] = &[
     (UNKNOWN_MODEL, "There is no allocator model of that name."),
     (UNKNOWN_ERROR, "There is no error of that name."),
     (UNKNOWN_FINDING, "There is no finding of that name."),
+    (NOT_ALLOWABLE, "A line allows a finding that is an error."),
     (
         UNKNOWN_SETTING,
         "A device, a pool or the profile has no setting of that name, or the setting no such value.",

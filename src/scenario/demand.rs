@@ -93,6 +93,8 @@ pub enum Demand {
     },
     /// `no findings`: judged at the end of the run.
     NoFindings,
+    /// `no leaks`: judged at the end of the run.
+    NoLeaks,
 }
 
 /// A buffer whose name needs no run to be known.

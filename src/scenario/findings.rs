@@ -1,15 +1,40 @@
-//! Expectations about what is wrong with the program. They hold or not at the end of a run, wherever they stand.
+//! What lines say about what is wrong with the program: what they expect, and what they allow. They are about the whole run,
+//! wherever they stand.
 
 use super::check::Checker;
 use super::names::{Kind, Meaning};
-use super::{Demand, Element, Expect, Formula, codes};
-use crate::base::{BufferId, Diagnostic, StmtId};
+use super::{Allowed, Demand, Element, Expect, Formula, Outcome, codes};
+use crate::base::{BufferId, Diagnostic, Span, StmtId};
 use crate::syntax::ast::{self, Name, Path};
-use crate::trace::FindingKind;
+use crate::trace::{FindingKind, Severity};
 
 impl Checker<'_> {
-    pub(super) fn no_findings(&mut self, stmt: StmtId) {
-        self.expects.push(Expect { stmt, demand: Demand::NoFindings });
+    pub(super) fn whole_run(&mut self, stmt: StmtId, demand: Demand) {
+        self.expects.push(Expect { stmt, demand });
+    }
+
+    pub(super) fn allow(&mut self, span: Span, allow: &ast::Allow) {
+        self.begin(span, Outcome::Succeeds);
+        let kind = self.allowable(span, &allow.kind);
+        let on = allow.on.as_ref().map(|path| self.element_of(path));
+        if let (Some(kind), None | Some(Some(_))) = (kind, on) {
+            self.levels.allowed.push(Allowed { kind, on: on.flatten() });
+        }
+    }
+
+    fn allowable(&mut self, line: Span, word: &Name) -> Option<FindingKind> {
+        let (errors, others): (Vec<_>, Vec<_>) =
+            FindingKind::ALL.into_iter().partition(|kind| kind.severity() == Severity::Error);
+        if !errors.iter().any(|kind| kind.name() == word.text) {
+            let known = others.into_iter().map(|kind| (kind.name(), kind));
+            return self.word(word, codes::UNKNOWN_FINDING, "warning or lint called", known);
+        }
+        let message = format!("`{}` is an error, which no line allows", word.text);
+        let label = "expected a warning or a lint";
+        let begin = Span::new(line.start, line.start + "allow".len() as u32);
+        let diagnostic = Diagnostic::error(codes::NOT_ALLOWABLE, message, word.span, label);
+        self.tell(diagnostic.fix("a line can only expect it", begin, "expect finding"));
+        None
     }
 
     pub(super) fn finding(
@@ -37,7 +62,7 @@ impl Checker<'_> {
 
     /// Until all names are known, the place in the list of names stands for the first of them.
     fn element_of(&mut self, path: &Path) -> Option<Element> {
-        let buffer = self.buffer(path)?;
+        let buffer = self.named_buffer(path, &[Kind::Buffer, Kind::HostBuffer])?;
         let index = match &buffer.index {
             None => Some(0),
             Some(Formula::Constant(index)) => u32::try_from(*index).ok(),
@@ -77,6 +102,9 @@ impl Checker<'_> {
             if let Demand::Finding { on: Some(on), .. } = &mut expect.demand {
                 on.base = BufferId::from_usize(bases[on.base.index()]);
             }
+        }
+        for on in self.levels.allowed.iter_mut().filter_map(|allowed| allowed.on.as_mut()) {
+            on.base = BufferId::from_usize(bases[on.base.index()]);
         }
     }
 }

@@ -19,6 +19,7 @@ mod findings;
 mod graphs;
 mod handles;
 mod held;
+mod levels;
 mod life;
 mod lifetimes;
 mod locations;
@@ -44,6 +45,7 @@ pub use cursor::{Cursor, Step};
 pub use declare::model_named;
 pub use demand::{Demand, Element, Expect, Moment, When};
 pub use graphs::GraphAction;
+pub use levels::{Allowed, Levels};
 pub use program::{
     Chosen, Formula, Handle, HostBuffer, Instruction, Names, Operator, Outcome, Place, Program, Register,
     SnapshotLine, Statement, SyncTarget, Unit,

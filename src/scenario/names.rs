@@ -290,6 +290,7 @@ impl NameTable {
             | Statement::Model(_)
             | Statement::Variant(_)
             | Statement::Expect(_)
+            | Statement::Allow(_)
             | Statement::Snapshot(_) => {}
         }
     }
@@ -360,10 +361,10 @@ impl NameTable {
             "barrier",
             "graph",
         ];
-        const OTHER: [&str; 22] = [
+        const OTHER: [&str; 23] = [
             "millpond", "scenario", "profile", "reserve", "sync", "sleep", "trim", "set", "grant", "revoke",
             "export", "reset", "destroy", "join", "free", "copy", "memset", "read", "write", "expect",
-            "snapshot", "upload",
+            "allow", "snapshot", "upload",
         ];
         self.has_broken_lines = true;
         let words: Vec<&str> = line

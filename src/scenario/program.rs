@@ -2,7 +2,7 @@
 //!
 //! Everything in it is known to be valid: names exist, units fit, indices are in range, limits are kept.
 
-use super::{Action, Expect};
+use super::{Action, Expect, Levels};
 use crate::base::{
     BarrierId, BufferId, Bytes, CollectiveId, DeviceId, EventId, ExecId, ExpectId, GraphId, HostBufferId,
     HostId, IndexVec, KernelId, PoolId, SignalId, SnapshotId, Span, StmtId, StreamId,
@@ -41,6 +41,8 @@ pub struct Program {
     pub expects: IndexVec<ExpectId, Expect>,
     /// The `snapshot` lines, with their names; empty for a nameless one.
     pub snapshots: IndexVec<SnapshotId, SnapshotLine>,
+    /// What becomes of findings.
+    pub levels: Levels,
 }
 
 /// A buffer of the host, which is there all the time.

@@ -283,7 +283,7 @@ fn invalid_expectations_of_calls_and_streams() {
         ("sync a as l\nexpect l[0] not fails", "8 wrong_index: `l` is not an array"),
         ("sync a as l\nexpect l fails twice", "8 unknown_error: there is no error called `twice`"),
         ("expect p.used not fails", "7 wrong_kind: `p.used` is not the name of an operation"),
-        ("expect finding race", "7 unknown_finding: there is no finding called `race`"),
+        ("expect finding rice", "7 unknown_finding: there is no finding called `rice`"),
         ("expect finding freed_before_importer on y", "7 unknown_name: nothing is called `y`"),
         ("expect finding freed_before_importer at y", "7 unknown_name: nothing is called `y`"),
         (

@@ -11,7 +11,7 @@ mod threads;
 mod value;
 
 pub use create::{Create, Created};
-pub use expect::{Expect, Moment, Relation, When};
+pub use expect::{Allow, Expect, Moment, Relation, When};
 pub use graphs::*;
 pub use memory::*;
 pub use processes::*;
@@ -134,6 +134,8 @@ pub enum Statement {
     Call(Box<Call>),
     /// `expect ..`
     Expect(Expect),
+    /// `allow ..`
+    Allow(Allow),
     /// `snapshot "name"`
     Snapshot(Option<Name>),
 }

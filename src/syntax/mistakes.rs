@@ -544,6 +544,7 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::times => "how often, such as `2 times`",
         Rule::finding => "`finding`",
         Rule::no_findings => "`no findings`",
+        Rule::no_leaks => "`no leaks`",
         Rule::created_stream => "`stream`",
         Rule::created_event => "`event`",
         Rule::created_pool => "`pool`",
@@ -574,11 +575,12 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::queued => "`STREAM: operation`",
         Rule::statement_line => "a statement",
         Rule::setting_line => "a setting or `}`",
-        Rule::variant_line => "`model`, `set`, `omit`, `expect`, `snapshot` or `}`",
+        Rule::variant_line => "`model`, `set`, `omit`, `expect`, `allow`, `snapshot` or `}`",
         Rule::model => "`model`",
         Rule::profile => "`profile`",
         Rule::assign => "`set`",
         Rule::omit => "`omit`",
+        Rule::allow => "`allow`",
         _ => return None,
     };
     Some(words.to_owned())

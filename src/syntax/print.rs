@@ -227,6 +227,7 @@ impl Display for Statement {
             }
             Statement::Call(call) => call.fmt(f),
             Statement::Expect(expect) => write!(f, "expect {expect}"),
+            Statement::Allow(Allow { kind, on }) => write!(f, "allow {kind}{}", After(" on ", on)),
             Statement::Snapshot(None) => f.write_str("snapshot"),
             Statement::Snapshot(Some(name)) => write!(f, "snapshot \"{name}\""),
         }
@@ -458,6 +459,7 @@ impl Display for Expect {
                 times.iter().try_for_each(|times| write!(f, " {times} times"))
             }
             Expect::NoFindings => f.write_str("no findings"),
+            Expect::NoLeaks => f.write_str("no leaks"),
         }
     }
 }

@@ -256,7 +256,7 @@ fn limits_are_told() {
     assert_eq!(check(&long).len(), 0);
 }
 
-const SOUP: &str = "scenario device pool stream event kernel let repeat variant model omit as in sync sleep trim to set reset signal expect \
+const SOUP: &str = "scenario device pool stream event kernel let repeat variant model omit allow as in sync sleep trim to set reset signal expect \
     snapshot millpond 1 else create destroy reusing alloc malloc managed free copy memset read write view host_buffer pinned pageable record wait from fails takes until via not reuses at waits for max on x s gpu0 default_pool used \
     0 64KiB 10us 1.5 ( ) [ ] { } : = == .. \" é #";
 

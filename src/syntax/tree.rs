@@ -97,6 +97,10 @@ impl Tree<'_> {
                 body: Body::default(),
             }),
             Rule::expect => Statement::Expect(self.expectation(next(&mut parts))),
+            Rule::allow => {
+                let kind = self.name(next(&mut parts));
+                Statement::Allow(Allow { kind, on: parts.next().map(|about| self.only_path(about)) })
+            }
             _ => Statement::Call(Box::new(self.call(negated))),
         }
     }

@@ -47,6 +47,7 @@ pub(super) const STATEMENTS: &[(&str, &str)] = &[
     ("read", "read BUFFER"),
     ("write", "write BUFFER"),
     ("expect", "expect POOL.used == 64MiB"),
+    ("allow", "allow leak on NAME"),
     ("snapshot", "snapshot \"NAME\""),
 ];
 
@@ -82,6 +83,7 @@ const FORMS: &[(&str, &str, &str)] = &[
     ("let", "elapsed", "let NAME = elapsed EVENT to EVENT"),
     ("expect", "finding", "expect finding freed_before_importer on NAME at LABEL"),
     ("expect", "findings", "expect no findings"),
+    ("expect", "leaks", "expect no leaks"),
     ("expect", "ready", "expect NAME ready on STREAM"),
     ("expect", "depends", "expect NAME depends on timing"),
     ("expect", "reaches", "expect DEVICE reaches POOL"),

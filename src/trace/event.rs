@@ -181,6 +181,8 @@ pub enum Cause {
 pub struct Deadlock {
     /// Each waits for the next one.
     pub waiters: Vec<Waiter>,
+    /// For each of them the statement in which it waits, if it is somebody who waits.
+    pub statements: Vec<Option<StmtId>>,
     /// Whether the last one waits for the first. If not, these are all that wait, and after them what they wait for and
     /// nobody is left to bring.
     pub is_cycle: bool,

@@ -287,7 +287,7 @@ fn json_lines_have_a_header_and_a_verdict() {
     let verdict = lines.last().expect("there is a verdict");
     assert_eq!(verdict["event"], "verdict");
     assert_eq!(verdict["holds"], false);
-    assert_eq!(verdict["ordering"], "not_checked");
+    assert_eq!(verdict["ordering"], "checked");
     assert_eq!(verdict["expectations"][0]["first"]["values"]["left"], 1 << 20);
     assert!(lines.iter().any(|line| line["event"] == "decided" && line["policy"] == "growth"));
 }

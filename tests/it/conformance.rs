@@ -15,7 +15,7 @@ use std::fs;
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/conformance.md");
 
 /// Of 62 cases C and 15 cases N.
-const CASES_WITHOUT_A_SCENARIO: usize = 8;
+const CASES_WITHOUT_A_SCENARIO: usize = 3;
 const RULES_WITH_A_MUTANT: usize = 77;
 /// The last one of the field reports that scenarios may name as cases.
 const FIELD_REPORTS: u32 = 91;
@@ -33,7 +33,6 @@ enum Status {
     /// It is about what only a program in C can pass.
     Api(&'static str),
     AmdOnly(&'static str),
-    NotYet(&'static str),
 }
 
 impl Status {
@@ -47,7 +46,6 @@ impl Status {
             Self::ScenarioBut(part) => format!("scenario; not in it: {part}"),
             Self::Api(why) => format!("api: {why}"),
             Self::AmdOnly(why) => format!("AMD only: {why}"),
-            Self::NotYet(awaited) => format!("not yet: {awaited}"),
         }
     }
 }
@@ -111,7 +109,6 @@ fn standing(rule: &Rule) -> String {
     match rule.standing {
         Standing::Shown(_) => "shown".to_owned(),
         Standing::Partly(_, but) => format!("in part: {but}"),
-        Standing::NotYet(awaited) => format!("not yet: {awaited}"),
         Standing::OutOfScope(reason) => format!("out of scope: {reason}"),
     }
 }
@@ -155,16 +152,15 @@ fn rules_with_a_mutant(mutants: &[Mutant]) -> usize {
 }
 
 fn page(scenarios: &[Shows], mutants: &[Mutant]) -> String {
-    let standings = rules().fold([0; 4], |mut counts, rule| {
+    let standings = rules().fold([0; 3], |mut counts, rule| {
         counts[match rule.standing {
             Standing::Shown(_) => 0,
             Standing::Partly(..) => 1,
-            Standing::NotYet(_) => 2,
-            Standing::OutOfScope(_) => 3,
+            Standing::OutOfScope(_) => 2,
         }] += 1;
         counts
     });
-    let [shown, partly, awaited, outside] = standings;
+    let [shown, partly, outside] = standings;
     let broken = rules_with_a_mutant(mutants);
     let total = cases().count();
     let with_scenario = cases().filter(|case| case.3.has_scenario()).count();
@@ -182,7 +178,7 @@ the field as `owner/repository#number`.
 
 ## Rules
 
-{shown} rules are shown, {partly} in part, {awaited} are not there yet, {outside} are out of scope. {broken} have a fault in `tests/mutants` that
+{shown} rules are shown, {partly} in part, {outside} are out of scope. {broken} have a fault in `tests/mutants` that
 breaks them, and `.ci/mutants` checks that the scenario named there notices. Rules about mistakes of a program count as
 shown only by a scenario that expects a finding.
 
@@ -253,7 +249,7 @@ fn a_rule_is_shown_by_scenarios_that_name_it_or_it_has_a_reason() {
                 }
             }
             Standing::Shown(_) | Standing::Partly(..) => {}
-            Standing::NotYet(why) | Standing::OutOfScope(why) => {
+            Standing::OutOfScope(why) => {
                 assert!(!why.is_empty(), "{name}");
                 if !paths.is_empty() {
                     wrong += &format!("{name}: nothing shows it, says the table, but {paths:?} name it\n");

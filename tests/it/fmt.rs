@@ -97,6 +97,8 @@ fn the_usual_form_by_example() {
         ("s:k()as late fails invalid_value", "s: k() as late fails invalid_value\n"),
         ("expect  finding f  on x [ 0 ] at  late 2  times", "expect finding f on x[0] at late 2 times\n"),
         ("expect no  findings", "expect no findings\n"),
+        ("expect  no leaks", "expect no leaks\n"),
+        ("allow leak  on x[ 1 ]", "allow leak on x[1]\n"),
         ("expect late ends>=end early", "expect late ends >= end early\n"),
         ("expect late starts>end early", "expect late starts > end early\n"),
         ("expect late ends !=start early", "expect late ends != start early\n"),

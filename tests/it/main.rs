@@ -22,6 +22,8 @@ mod handles;
 #[cfg(feature = "cli")]
 mod harness;
 mod hazards;
+#[cfg(feature = "cli")]
+mod levels;
 mod loops;
 mod machine;
 mod mutants;

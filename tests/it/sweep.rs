@@ -29,11 +29,11 @@ fn a_row_for_each_combination() {
     assert_eq!(status, 0, "an expectation about what is swept fails, and that is counted");
     let expected = "\
 scratch.release_threshold,turns,reserved_high scratch,maps,unmaps,same_stream,observed,follow_event,\
-opportunistic,unused,growth,internal,allocations,errors,fails,deadlock,stopped,end_ns
-0B,2,67108864,2,2,0,0,0,0,0,2,0,2,0,0,false,,0
-0B,3,67108864,3,3,0,0,0,0,0,3,0,3,0,0,false,,0
-max,2,67108864,1,0,1,0,0,0,0,1,0,2,0,1,false,,0
-max,3,67108864,1,0,2,0,0,0,0,1,0,3,0,1,false,,0
+opportunistic,unused,growth,internal,allocations,errors,findings,fails,deadlock,stopped,end_ns
+0B,2,67108864,2,2,0,0,0,0,0,2,0,2,0,0,0,false,,0
+0B,3,67108864,3,3,0,0,0,0,0,3,0,3,0,0,0,false,,0
+max,2,67108864,1,0,1,0,0,0,0,1,0,2,0,0,1,false,,0
+max,3,67108864,1,0,2,0,0,0,0,1,0,3,0,0,1,false,,0
 ";
     assert_eq!(text, expected);
 }

@@ -58,7 +58,7 @@ fn name(file: &Path) -> String {
 
 fn test(file: &Path) -> Result<(), Failed> {
     let bless = std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always" || update == "force");
-    let tested = cli::test_scenario(file, &TestSettings { bless, snapshots: None });
+    let tested = cli::test_scenario(file, &TestSettings { bless, ..TestSettings::default() });
     if tested.passed() {
         return Ok(());
     }

@@ -88,6 +88,7 @@ pub(super) const EXAMPLES: &[Example] = &[
         "expect finding freed_before_import\n",
         "expect finding freed_before_importer\n",
     ),
+    example("not_allowable", "allow race\n", "expect finding race\n"),
     example("unknown_setting", "device gpu0 { memroy = 80GiB }\n", "device gpu0 { memory = 80GiB }\n"),
     example(
         "duplicate_setting",

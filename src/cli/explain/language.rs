@@ -394,9 +394,23 @@ With `not`, that the order of calls, events and waits decides alone.",
         EXPECTATIONS,
         "Expects something that is wrong with the program; judged over the whole run, wherever it is written.
 Behind `on` stands what the process calls the memory, behind `at` the label of a line that it is about; each of the
-parts may be left out. A finding that no line expects fails the run.",
+parts may be left out. An error that no line expects fails the run; `millpond explain` lists all findings.",
     ),
-    form("findings", "expect no findings", EXPECTATIONS, "Expects that nothing is found to be wrong with the program."),
+    form(
+        "findings",
+        "expect no findings",
+        EXPECTATIONS,
+        "Expects that nothing is found to be wrong with the program, no warning and no lint either.
+What a line allows does not count.",
+    ),
+    form("leaks", "expect no leaks", EXPECTATIONS, "Expects that all memory is freed: a leak is an error then, and not a warning."),
+    word(
+        "allow",
+        EXPECTATIONS,
+        "Allows a warning or a lint: it is not told, but counted, over the whole run.
+Behind `on` stands what the process calls the memory. `millpond run --allow CODE` does the same for one run. An error
+cannot be allowed, but expected.",
+    ),
     word(
         "variant",
         VARIANTS,

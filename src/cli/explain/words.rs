@@ -306,17 +306,166 @@ does.",
         "scenarios/basics/statistics.scn",
     ),
     finding(
+        "use_before_alloc",
+        "Memory is used, and nothing orders that after its allocation.
+The address is known at the call, but the memory is there only once the stream of the allocation has come to it; before,
+the use is undefined. Another stream needs `record` behind the allocation and `wait` before the use, or the host waits.
+It is judged by order, whatever the timing was. Source: CUDA Programming Guide 4.3.2.1, rule R15.",
+        "scenarios/hazards/use_before_alloc.scn",
+    ),
+    finding(
+        "free_before_alloc",
+        "Memory is freed, and nothing orders that after its allocation.
+It is so where memory is freed on another stream and never used, or used on its own. The stream of the free is to wait for an event
+that was recorded behind the allocation, or the host for its stream. Source: CUDA Programming Guide 4.3.2.2, rule R16.",
+        "scenarios/hazards/free_before_alloc.scn",
+    ),
+    finding(
+        "use_after_free",
+        "Memory is used, and nothing orders that before its free; or it is used once the call of the free has returned.
+The memory may serve another allocation from the free on, so that both touch the same bytes. `record` behind the last use and
+`wait` before the free order them; an event that was recorded before the use does not cover it. A use that is called
+after the free is undefined on the same stream too. Sources: CUDA Programming Guide 4.3.2.2, CUDA driver API,
+cuMemFreeAsync, rules R16 and R18.",
+        "scenarios/hazards/use_after_free.scn",
+    ),
+    finding(
+        "double_free",
+        "What is freed was freed before.
+The call fails with invalid_value, or worse: the address may be another buffer's by then. One of the two frees has to go. A line that
+says that it fails expects it. Source: CUDA runtime API, cudaFree, rule R22.",
+        "scenarios/hazards/double_free.scn",
+    ),
+    finding(
+        "invalid_free",
+        "What is freed cannot be freed so: it is not this process's, or a graph frees it itself.
+The call fails and frees nothing. Free memory once, by the one that it belongs to: what a graph allocates and frees, is the
+graph's. A line that says that it fails expects it. Sources: CUDA runtime API, cudaFree, cudaFreeAsync, rules R20 and R81.",
+        "scenarios/hazards/invalid_free.scn",
+    ),
+    finding(
+        "race",
+        "Two operations touch the same bytes, one of them writes, and nothing orders them.
+What is read or left in memory then depends on the timing. Order the two, by `record` and `wait` or in one stream; or let
+them touch parts that do not meet. Operations on different buffers never race, since the allocator keeps these apart.
+Sources: CUDA Programming Guide 4.3.2.1, NVIDIA Compute Sanitizer, rule R21.",
+        "scenarios/hazards/race.scn",
+    ),
+    finding(
+        "host_race",
+        "The host and an operation touch the same bytes, or two host threads do, one of them writes, and nothing orders them.
+A copy to pinned memory returns before it is carried out, so that the host has to wait for its stream before it reads. Threads need
+a signal, a barrier or a join. Sources: CUDA runtime API, cudaMemcpyAsync, rules R10 and R11.",
+        "scenarios/hazards/host_race.scn",
+    ),
+    finding(
+        "access_denied",
+        "A device touches memory that it has no access to.
+A pool gives access to its own device alone, whatever peers can reach; `grant p to gpu1` gives more. A copy fails at the call, a
+kernel faults once it runs. A line that says that it fails expects it. Source: CUDA Programming Guide 4.3.3.3, rules
+R68 and R69.",
+        "scenarios/hazards/access_denied.scn",
+    ),
+    finding(
+        "deadlock",
+        "Nothing can advance any more: each waits for the next, the last for the first.
+A kernel that runs `until` a signal and a host that waits for that kernel before it gives the signal are enough. The report
+names all that wait, with their lines. The run ends there, so that later lines are not reached. Source: CUDA driver API,
+cuStreamSynchronize, rule R10.",
+        "scenarios/hazards/deadlock.scn",
+    ),
+    finding(
+        "use_of_destroyed",
+        "A call names a stream, an event, a pool or a graph that was destroyed.
+The handle is of no use any more; the call fails, or meets what has got the same handle since. Work that was called before
+goes on. Destroy it behind the last line that names it. Sources: CUDA driver API, cuStreamDestroy, cuEventDestroy,
+rule R7.",
+        "scenarios/hazards/use_of_destroyed.scn",
+    ),
+    finding(
         "freed_before_importer",
         "An exporter frees memory, and nothing orders that after the free of an importer.
 The importer is to free first: its free completes, and an event, a signal or the end of the process says so to the exporter.
-It is judged by order, whatever the timing was. `expect finding freed_before_importer on x` expects it.",
-        "scenarios/ipc/freed_before_importer.scn",
+It is judged by order, whatever the timing was. `expect finding freed_before_importer on x` expects it. Source: CUDA
+driver API, cuMemPoolImportPointer, rule R75.",
+        "scenarios/hazards/freed_before_importer.scn",
     ),
-    failure(
-        "deadlock",
-        "Nothing can advance any more: each waits for the next, the last for the first.
-A kernel that runs `until` a signal and a host that waits for that kernel before it gives the signal are enough.
-The run ends there with exit status 1.",
-        "scenarios/sync/stalled_kernel.scn",
+    finding(
+        "ordered_by_luck",
+        "Two operations are in order in this run only, by a query that found one done or by a wait that the allocator put in.
+With another timing it would be use_after_free, race or the like. A wait of the program's own, `poll` or `sync`, makes the
+order one that always holds. Sources: CUDA driver API, cuEventQuery, CUDA Programming Guide 4.3.2.1, rules R15 and R45.",
+        "scenarios/hazards/ordered_by_luck.scn",
+    ),
+    finding(
+        "uninitialised_read",
+        "Bytes are read that nothing has written.
+Memory of a pool has whatever was in it before. Write it first, by a kernel, a copy or a `memset`. Sources: NVIDIA Compute
+Sanitizer, initcheck, rule R14.",
+        "scenarios/hazards/uninitialised_read.scn",
+    ),
+    finding(
+        "leak",
+        "Memory is never freed.
+The pool cannot use it again, and a pool that was destroyed lives on until it is. Free it, or say that it is meant: `allow leak on x`.
+`expect no leaks` makes it an error. Sources: NVIDIA Compute Sanitizer, leak checking, CUDA driver API,
+cuMemPoolDestroy, rule R28.",
+        "scenarios/hazards/leak.scn",
+    ),
+    finding(
+        "overlap",
+        "Two buffers have the same bytes at the same time.
+It is always the consequence of another finding, such as a use after free, and goes with it. Memory that is used again in
+order is none. Sources: CUDA Programming Guide 4.3.2.2, rule R46.",
+        "scenarios/hazards/overlap.scn",
+    ),
+    finding(
+        "unrecorded_wait",
+        "A wait for an event that was never recorded waits for nothing.
+CUDA takes such an event for complete, and says nothing. Record it before the wait is called: a record that comes later does not
+count. Sources: CUDA driver API, cuEventRecord, cuStreamWaitEvent, rule R4.",
+        "scenarios/hazards/unrecorded_wait.scn",
+    ),
+    finding(
+        "overwritten_record",
+        "A record replaces one that nobody has waited for.
+A wait means the latest record at its call, so that the earlier one orders nothing. Wait before the event is recorded again,
+or take two events. Source: CUDA driver API, cuEventRecord, rule R3.",
+        "scenarios/hazards/overwritten_record.scn",
+    ),
+    finding(
+        "redundant_wait",
+        "A wait or a synchronise adds no order: all that it waits for was waited for before.
+It costs a call, and a synchronise keeps the host from running ahead. It can go, unless it means another event or record.
+Source: CUDA driver API, cuStreamWaitEvent, rule R6.",
+        "scenarios/hazards/redundant_wait.scn",
+    ),
+    finding(
+        "threshold_in_loop",
+        "A pool gives memory back at each synchronise of a loop and takes it again in the next turn.
+Each is a trip to the operating system, which takes the host longer than all else. A `release_threshold` of what a turn
+needs, or `max`, keeps the memory. Sources: CUDA Programming Guide 4.3.4.2, kornia/kornia-rs#1010, rule R53.",
+        "scenarios/hazards/threshold_in_loop.scn",
+    ),
+    finding(
+        "unobserved_trim",
+        "A trim cannot give back what was freed, since the host has not seen that complete.
+A trim waits for nothing, and such frees count as outstanding. `sync` before it. Sources: CUDA driver API,
+cuMemPoolTrimTo, pytorch/executorch#22312, rule R60.",
+        "scenarios/hazards/unobserved_trim.scn",
+    ),
+    finding(
+        "policy_off",
+        "A pool grows where freed memory would have served, were a reuse policy on.
+The pool then needs more memory, though not more time. Switch the policy on: in a scenario `reuse = [follow_event]` and
+`set p.follow_event = on`. Source: CUDA Programming Guide 4.3.4.4, rules R41 to R44.",
+        "scenarios/hazards/policy_off.scn",
+    ),
+    finding(
+        "stranded_cache",
+        "A pool grows while freed memory lies on a stream that does nothing any more.
+That stream could take it at once, others only in order after the free, or once it has completed. Let the other stream wait for an
+event behind the free, or synchronise. Source: CUDA Programming Guide 4.3.4.4, rules R39 and R42.",
+        "scenarios/hazards/stranded_cache.scn",
     ),
 ];

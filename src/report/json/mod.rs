@@ -366,7 +366,7 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Option<Body<'a>> {
             graph_pools: graphs::pool_lines(book, graphs),
         },
         Kind::Skipped(buffer) => Body::Skipped { block: &names.buffers[buffer] },
-        Kind::Deadlock(Deadlock { waiters, is_cycle }) => {
+        Kind::Deadlock(Deadlock { waiters, is_cycle, .. }) => {
             let waiters = waiters.iter().map(|waiter| waiter_line(book, waiter)).collect();
             Body::Deadlock { waiters, cycle: *is_cycle }
         }

@@ -1,7 +1,7 @@
 //! The last object: what became of what the scenario expects.
 
 use crate::base::{Nanos, StmtId};
-use crate::oracle::{Finding, Mismatch, Role, Verdict};
+use crate::oracle::{Certainty, Finding, Mismatch, Missing, Moment, Point, Role, Verdict};
 use crate::report::names::Book;
 use crate::report::text::Compared;
 use crate::scenario::{Names, Outcome, Program};
@@ -15,7 +15,6 @@ pub(super) struct Ending<'a> {
     holds: bool,
     end: u64,
     allocations: u64,
-    /// Hazards are not looked for yet.
     ordering: &'static str,
     snapshots: &'static str,
     expectations: Vec<ExpectationLine<'a>>,
@@ -72,12 +71,34 @@ struct FailedLine<'a> {
 #[derive(Serialize)]
 struct FindingLine<'a> {
     code: &'static str,
+    severity: &'static str,
+    certainty: Option<&'static str>,
     line: u32,
     text: &'a str,
     on: Vec<&'a str>,
     times: u64,
     others: Vec<OtherLine<'a>>,
+    missing: Option<MissingLine<'a>>,
     expected: Option<u32>,
+    muted: bool,
+}
+
+/// An order that is missing.
+#[derive(Serialize)]
+struct MissingLine<'a> {
+    from: MomentLine<'a>,
+    to: MomentLine<'a>,
+}
+
+/// What happens at one point of a run.
+#[derive(Serialize)]
+struct MomentLine<'a> {
+    line: u32,
+    text: &'a str,
+    /// The stream, or the host thread.
+    on: &'a str,
+    /// The how manyeth operation of the stream, or call of the thread, it is.
+    nth: u32,
 }
 
 /// Another statement of a finding.
@@ -143,7 +164,7 @@ pub(super) fn ending<'a>(
         holds: verdict.holds() && !compared.fails(),
         end: end.0,
         allocations: verdict.allocations,
-        ordering: "not_checked",
+        ordering: "checked",
         snapshots: match compared {
             Compared::None => "none",
             Compared::Equal => "equal",
@@ -170,14 +191,27 @@ fn finding_line<'a>(book: &Book<'a>, found: &Finding) -> FindingLine<'a> {
         line: stmt.map(|stmt| book.line(stmt)),
         text: stmt.map(text),
     };
+    let moment = |at: Moment| {
+        let (on, nth) = match at.point {
+            Point::Operation(ticket) => (&program.names.streams[ticket.stream], ticket.seq),
+            Point::Host(host, nth) => (&program.names.hosts[host], nth),
+        };
+        MomentLine { line: book.line(at.stmt), text: text(at.stmt), on, nth }
+    };
     FindingLine {
         code: found.kind.name(),
+        severity: found.severity.name(),
+        certainty: found.certainty.map(Certainty::name),
         line: book.line(found.stmt),
         text: text(found.stmt),
         on: found.names().map(|name| program.names.buffers[name].as_str()).collect(),
         times: found.times,
         others: found.others.iter().map(other).collect(),
+        missing: found
+            .missing
+            .map(|Missing { from, to, .. }| MissingLine { from: moment(from), to: moment(to) }),
         expected: found.expected.map(|stmt| book.line(stmt)),
+        muted: found.muted,
     }
 }
 

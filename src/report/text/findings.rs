@@ -5,15 +5,19 @@ use super::judgement::{rest, times};
 use crate::base::StmtId;
 use crate::oracle::{Finding, Role, Verdict};
 use crate::report::names::Book;
+use crate::trace::FindingKind;
 use std::collections::BTreeSet;
 
 /// Findings beyond these are counted.
 const SHOWN_MAX: usize = 8;
 
-/// Those that no line expects, and below them the others.
+/// Those that no line expects, the worst first, and below them the others.
 pub(super) fn lines(book: &Book<'_>, verdict: &Verdict) -> Vec<String> {
-    let (expected, unexpected): (Vec<&Finding>, Vec<&Finding>) =
-        verdict.findings.iter().partition(|finding| finding.expected.is_some());
+    // A deadlock is told with who waits for whom, elsewhere.
+    let told = verdict.findings.iter().filter(|found| !found.muted && found.kind != FindingKind::Deadlock);
+    let (expected, mut unexpected): (Vec<&Finding>, Vec<&Finding>) =
+        told.partition(|finding| finding.expected.is_some());
+    unexpected.sort_by_key(|finding| finding.severity);
     let mut lines = Vec::new();
     for findings in [unexpected, expected] {
         findings.iter().take(SHOWN_MAX).for_each(|finding| lines.extend(one(book, finding)));
@@ -54,29 +58,40 @@ fn text(book: &Book<'_>, stmt: StmtId) -> String {
 
 /// What fails, one each.
 pub(super) fn failures(book: &Book<'_>, verdict: &Verdict) -> impl Iterator<Item = Failing> {
-    let unexpected = verdict.findings.iter().filter(|finding| finding.expected.is_none());
-    unexpected.map(|finding| {
+    let failing = verdict.findings.iter().filter(|finding| finding.fails());
+    failing.map(|finding| {
         let text = &book.program.statements[finding.stmt].text;
         Failing { line: Some(book.line(finding.stmt)), text: format!("{text}   {}", finding.kind) }
     })
 }
 
-/// How many a run has, for its last line: `1 finding, expected at line 20`.
+/// How many a run has, for its last line: `1 error, 2 warnings, 1 finding, expected at line 20`.
 pub(super) fn summary(book: &Book<'_>, verdict: &Verdict) -> Vec<String> {
-    let mut parts = Vec::new();
-    let unexpected = verdict.unexpected_findings();
-    let expected = verdict.findings.len() - unexpected;
-    if unexpected > 0 {
-        parts.push(super::counted(unexpected, "finding"));
-    }
-    if expected > 0 {
+    let counts = verdict.counts();
+    let told = [
+        (verdict.unexpected_errors() + counts.errors, "error"),
+        (counts.warnings, "warning"),
+        (counts.lints, "lint"),
+    ];
+    let told = told.into_iter().filter(|(count, _)| *count > 0);
+    let mut parts: Vec<String> = told.map(|(count, noun)| super::counted(count, noun)).collect();
+    if counts.expected > 0 {
         let lines = verdict.findings.iter().filter_map(|finding| finding.expected);
         let lines: BTreeSet<u32> = lines.map(|stmt| book.line(stmt)).collect();
         let shown: Vec<String> = lines.iter().take(SHOWN_MAX).map(u32::to_string).collect();
         let noun = if lines.len() == 1 { "line" } else { "lines" };
         let more = if lines.len() > SHOWN_MAX { " .." } else { "" };
-        let findings = super::counted(expected, "finding");
+        let findings = super::counted(counts.expected, "finding");
         parts.push(format!("{findings}, expected at {noun} {}{more}", shown.join(" ")));
+    }
+    // Of a run that was given up it is not known what else it would have come to.
+    if parts.is_empty() && verdict.broken.is_none() {
+        parts.push("no findings".to_owned());
+    }
+    for (count, noun) in [(counts.muted_warnings, "warning"), (counts.muted_lints, "lint")] {
+        if count > 0 {
+            parts.push(format!("{} muted", super::counted(count, noun)));
+        }
     }
     parts
 }

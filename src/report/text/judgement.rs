@@ -7,7 +7,8 @@ use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
 use crate::scenario::{Demand, Names, Outcome, Unit};
 use crate::trace::{
-    Account, Deadlock, DeviceState, Ended, Event, Failure, Kind, Policy, Reach, Readiness, Waiter,
+    Account, Deadlock, DeviceState, Ended, Event, Failure, FindingKind, Kind, Policy, Reach, Readiness,
+    Waiter,
 };
 use std::collections::BTreeMap;
 
@@ -27,41 +28,28 @@ pub(super) struct Failures {
     foreign: BTreeMap<StmtId, (EventId, DeviceId, DeviceId)>,
     /// The call about memory outside of pools in progress.
     looking: Option<(StmtId, DeviceId, DeviceState)>,
-    /// The statement of each operation that has not completed, for a deadlock.
-    operations: BTreeMap<crate::trace::Ticket, StmtId>,
-    /// The call in which each host thread is.
-    hosts: BTreeMap<HostId, StmtId>,
 }
 
 impl Failures {
     /// Takes an event.
     pub(super) fn event(&mut self, event: &Event<'_>) {
-        match (event.kind, event.ticket) {
-            (Kind::Account { pool, account }, _) if self.accounts.len() < ACCOUNTS_MAX => {
+        match event.kind {
+            Kind::Account { pool, account } if self.accounts.len() < ACCOUNTS_MAX => {
                 self.accounts.entry(event.stmt).or_insert_with(|| (pool, account.clone()));
             }
-            (Kind::OutOfReach { pool, device, reach }, _) if self.unreachable.len() < ACCOUNTS_MAX => {
+            Kind::OutOfReach { pool, device, reach } if self.unreachable.len() < ACCOUNTS_MAX => {
                 self.unreachable.entry(event.stmt).or_insert((pool, device, reach));
             }
-            (Kind::OtherDevice { event: of, home, device }, _) if self.foreign.len() < ACCOUNTS_MAX => {
+            Kind::OtherDevice { event: of, home, device } if self.foreign.len() < ACCOUNTS_MAX => {
                 self.foreign.entry(event.stmt).or_insert((of, home, device));
             }
-            (Kind::Device { device, state }, _) => self.looking = Some((event.stmt, device, *state)),
-            (Kind::Failed(Failure::OutOfMemory), _) if self.devices.len() < ACCOUNTS_MAX => {
+            Kind::Device { device, state } => self.looking = Some((event.stmt, device, *state)),
+            Kind::Failed(Failure::OutOfMemory) if self.devices.len() < ACCOUNTS_MAX => {
                 if let Some((stmt, device, state)) = self.looking.filter(|(stmt, ..)| *stmt == event.stmt) {
                     self.devices.entry(stmt).or_insert((device, state));
                 }
             }
-            (Kind::Call(_), _) => {
-                self.looking = None;
-                self.hosts.insert(event.host, event.stmt);
-            }
-            (Kind::Submitted, Some(ticket)) => {
-                self.operations.insert(ticket, event.stmt);
-            }
-            (Kind::End, Some(ticket)) => {
-                self.operations.remove(&ticket);
-            }
+            Kind::Call(_) => self.looking = None,
             _ => {}
         }
     }
@@ -69,8 +57,7 @@ impl Failures {
     /// Failed calls, skipped statements, a deadlock: as findings, above everything that holds.
     pub(super) fn lines(&self, book: &Book<'_>, verdict: &Verdict, width: usize) -> Vec<String> {
         let mut lines = Vec::new();
-        let unexpected = verdict.failed.iter().filter(|failed| !failed.expected);
-        for failed in unexpected.clone().take(ACCOUNTS_MAX) {
+        for failed in verdict.unexpected_failures().take(ACCOUNTS_MAX) {
             let text = &book.program.statements[failed.stmt].text;
             let times = times(failed.times);
             let name = failed.failure.name();
@@ -81,7 +68,7 @@ impl Failures {
             lines.extend(self.event_of_another(book, failed.stmt));
             lines.push(format!("  expected?  add `fails {name}` or `or_fails {name}` to the line"));
         }
-        lines.extend(rest(unexpected.count(), ACCOUNTS_MAX, "statements that failed"));
+        lines.extend(rest(verdict.unexpected_errors(), ACCOUNTS_MAX, "statements that failed"));
         if !verdict.skipped.is_empty() {
             lines.push(String::new());
             let skipped = verdict.skipped.iter().take(12).map(|skipped| {
@@ -94,7 +81,7 @@ impl Failures {
             lines.extend(rest(verdict.skipped.len(), 12, "skipped lines"));
         }
         lines.extend(findings::lines(book, verdict));
-        lines.extend(self.deadlock(book, verdict));
+        lines.extend(deadlock(book, verdict));
         if let Some(broken) = &verdict.broken {
             lines.push(String::new());
             let text = &book.program.statements[broken.stmt].text;
@@ -194,50 +181,54 @@ impl Failures {
         let lines = lines.iter().flat_map(|line| wrap(line, 4, width.saturating_sub(2)));
         lines.map(|line| format!("  {line}")).collect()
     }
+}
 
-    fn deadlock(&self, book: &Book<'_>, verdict: &Verdict) -> Vec<String> {
-        let Some(Deadlock { waiters: cycle, is_cycle }) = &verdict.deadlock else { return Vec::new() };
-        let what = match is_cycle {
-            true => "each waits for the next, the last for the first",
-            false => "what these wait for never comes",
-        };
-        let mut lines = vec![String::new(), format!("error[deadlock]: {what}")];
-        for waiter in cycle.iter().take(12) {
-            lines.push(match waiter {
-                Waiter::Host(host) => match self.hosts.get(host) {
-                    Some(stmt) => {
-                        let text = &book.program.statements[*stmt].text;
-                        format!("  {:>4}  {}, in `{text}`", book.line(*stmt), thread(book, *host))
-                    }
-                    None => format!("        {}", thread(book, *host)),
-                },
-                Waiter::Operation(ticket) => match self.operations.get(ticket) {
-                    Some(stmt) => {
-                        let text = &book.program.statements[*stmt].text;
-                        format!("  {:>4}  `{text}`", book.line(*stmt))
-                    }
-                    None => format!("        {}", book.ticket(*ticket)),
-                },
-                Waiter::Parts(collective) => {
-                    let name = &book.program.names.collectives[*collective];
-                    format!("        the other parts of {name}, which are in no stream")
-                }
-                Waiter::Barrier(barrier) => {
-                    let name = &book.program.names.barriers[*barrier];
-                    format!("        barrier {name}, to which too few threads have come")
-                }
-                Waiter::Signal(signal) if book.program.names.shares.contains(signal) => {
-                    let name = &book.program.names.signals[*signal];
-                    format!("        an export as {name}, which did not happen")
-                }
-                Waiter::Signal(signal) => {
-                    format!("        signal {}, which was not given", book.program.names.signals[*signal])
-                }
-            });
-        }
-        lines.extend(rest(cycle.len(), 12, "that wait"));
-        lines
+/// Who waits for whom.
+fn deadlock(book: &Book<'_>, verdict: &Verdict) -> Vec<String> {
+    let Some(Deadlock { waiters, statements, is_cycle }) = &verdict.deadlock else { return Vec::new() };
+    let finding = verdict.findings.iter().find(|finding| finding.kind == FindingKind::Deadlock);
+    let expected = finding.and_then(|finding| finding.expected);
+    let severity = if expected.is_some() { "note" } else { "error" };
+    let what = match is_cycle {
+        true => "each waits for the next, the last for the first",
+        false => "what these wait for never comes",
+    };
+    let mut lines = vec![String::new(), format!("{severity}[deadlock]: {what}")];
+    for (waiter, stmt) in waiters.iter().zip(statements).take(12) {
+        let line = stmt.map(|stmt| (book.line(stmt), book.program.statements[stmt].text.as_str()));
+        lines.push(match (line, waiting(book, *waiter)) {
+            (Some((line, text)), Some(who)) => format!("  {line:>4}  {who}, in `{text}`"),
+            (Some((line, text)), None) => format!("  {line:>4}  `{text}`"),
+            (None, who) => format!("        {}", who.unwrap_or_default()),
+        });
     }
+    lines.extend(rest(waiters.len(), 12, "that wait"));
+    lines.push(match expected {
+        Some(stmt) => {
+            format!("  expected   line {}: {}", book.line(stmt), book.program.statements[stmt].text)
+        }
+        None => "  expected?  add `expect finding deadlock`".to_owned(),
+    });
+    lines
+}
+
+/// Who or what it is, in words. What an operation is, its statement says.
+fn waiting(book: &Book<'_>, waiter: Waiter) -> Option<String> {
+    let names = &book.program.names;
+    Some(match waiter {
+        Waiter::Host(host) => thread(book, host),
+        Waiter::Operation(_) => return None,
+        Waiter::Parts(collective) => {
+            format!("the other parts of {}, which are in no stream", names.collectives[collective])
+        }
+        Waiter::Barrier(barrier) => {
+            format!("barrier {}, to which too few threads have come", names.barriers[barrier])
+        }
+        Waiter::Signal(signal) if names.shares.contains(&signal) => {
+            format!("an export as {}, which did not happen", names.signals[signal])
+        }
+        Waiter::Signal(signal) => format!("signal {}, which was not given", names.signals[signal]),
+    })
 }
 
 /// Who a host thread is, in words.
@@ -339,7 +330,7 @@ pub(super) fn expectations(
 /// What fails, one each.
 pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) -> Vec<Failing> {
     let mut found = Vec::new();
-    for failed in verdict.failed.iter().filter(|failed| !failed.expected) {
+    for failed in verdict.unexpected_failures() {
         let text = &book.program.statements[failed.stmt].text;
         let text = format!("{text}   fails{} with {}", times(failed.times), failed.failure);
         found.push(Failing { line: Some(book.line(failed.stmt)), text });
@@ -349,9 +340,6 @@ pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) 
         failing.map(|row| Failing { line: Some(row.line), text: format!("{}   {}", row.text, row.outcome) }),
     );
     found.extend(findings::failures(book, verdict));
-    if verdict.deadlock.is_some() {
-        found.push(Failing { line: None, text: "a deadlock: nothing can advance any more".to_owned() });
-    }
     if let Some(broken) = &verdict.broken {
         let text = format!("the run stopped: {}", broken.reason);
         found.push(Failing { line: Some(book.line(broken.stmt)), text });
@@ -407,8 +395,8 @@ pub(super) fn why(names: &Names, mismatch: &Mismatch, demand: Demand) -> String 
         Mismatch::Findings { count: 0, of_kind: 0 } => "there is no such finding".to_owned(),
         Mismatch::Findings { count: 0, of_kind } => format!("there is none such, but {of_kind} elsewhere"),
         Mismatch::Findings { count, .. } => match demand {
-            Demand::NoFindings if count == 1 => "there is 1".to_owned(),
-            Demand::NoFindings => format!("there are {count}"),
+            Demand::NoFindings | Demand::NoLeaks if count == 1 => "there is 1".to_owned(),
+            Demand::NoFindings | Demand::NoLeaks => format!("there are {count}"),
             _ if count == 1 => "it is so once".to_owned(),
             _ => format!("it is so {count} times"),
         },

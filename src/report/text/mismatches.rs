@@ -226,7 +226,9 @@ fn sides(names: &Names, demand: Demand, first: &Mismatch, text: &str) -> (String
             let (_, pool) = text.split_once("= ").unwrap_or(("", text));
             (format!("{}{pool}", if not { "not " } else { "" }), names.pools[current].clone())
         }
-        (Demand::Finding { .. } | Demand::NoFindings, _) => (text.to_owned(), why(names, first, demand)),
+        (Demand::Finding { .. } | Demand::NoFindings | Demand::NoLeaks, _) => {
+            (text.to_owned(), why(names, first, demand))
+        }
         _ => {
             let relation = text.split_once(' ').map_or(text, |(_, relation)| relation);
             (relation.to_owned(), why(names, first, demand))

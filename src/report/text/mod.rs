@@ -190,13 +190,12 @@ fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
     table::heading(&book.program.title, &origin.path, &facts, width)
 }
 
-/// The line that says whether the scenario holds: `holds: 2 expectations, ordering not checked   (..)`.
+/// The line that says whether the scenario holds: `holds: 2 expectations, no findings   (..)`.
 fn summary(book: &Book<'_>, verdict: &Verdict, closing: &Closing<'_>, width: usize) -> String {
     let holds = verdict.holds() && !closing.compared.fails();
     let mut parts =
         if holds { what_holds(verdict, &closing.compared) } else { what_fails(verdict, &closing.compared) };
     parts.extend(findings::summary(book, verdict));
-    parts.push("ordering not checked".to_owned());
     let allocations = counted(usize::try_from(verdict.allocations).unwrap_or(usize::MAX), "allocation");
     let word = if holds { "holds" } else { "fails" };
     let facts = format!("({allocations}, {})", time(closing.end));
@@ -235,11 +234,6 @@ fn what_fails(verdict: &Verdict, compared: &Compared) -> Vec<String> {
         Compared::Different(_) => parts.push("the snapshot differs".to_owned()),
         _ => {}
     }
-    match verdict.unexpected_errors() {
-        0 => {}
-        count => parts.push(counted(count, "unexpected error")),
-    }
-    parts.extend(verdict.deadlock.is_some().then(|| "a deadlock".to_owned()));
     parts.extend(verdict.broken.is_some().then(|| "stopped early".to_owned()));
     parts
 }

@@ -30,13 +30,14 @@ impl Sweep {
             self.names.iter().map(|name| (name.as_str(), Align::Left)).collect();
         columns.extend(high.iter().map(|name| (name.as_str(), Align::Right)));
         columns.extend([("maps", Align::Right), ("unmaps", Align::Right), ("errors", Align::Right)]);
-        columns.extend([("fails", Align::Right), ("end", Align::Right)]);
+        columns.extend([("findings", Align::Right), ("fails", Align::Right), ("end", Align::Right)]);
         columns.extend(with_served.then_some(("served by", Align::Left)));
         let mut table = Table::new(&columns);
         for row in &self.rows {
             let high =
                 pools.iter().map(|pool| row.pools.get(*pool).map_or("-".to_owned(), |high| size(*high)));
-            let counts = [row.maps, row.unmaps, row.errors, row.fails].map(|count| count.to_string());
+            let counts =
+                [row.maps, row.unmaps, row.errors, row.findings, row.fails].map(|count| count.to_string());
             let last = [Some(end(row)), with_served.then(|| served(row))].into_iter().flatten();
             table.row(row.values.iter().cloned().chain(high).chain(counts).chain(last).collect());
         }
@@ -58,6 +59,7 @@ impl Sweep {
     fn words(&self) -> String {
         let mut words = String::from(
             "maps, unmaps: how often physical memory was mapped and given back\n\
+             findings: what is wrong with the program, as an error, and no line expects\n\
              fails: expectations that do not hold with these values\n",
         );
         let wrong = self.rows.iter().filter(|row| row.is_wrong()).count();
@@ -65,7 +67,7 @@ impl Sweep {
             let rows = if self.rows.len() == 1 { "row" } else { "rows" };
             let all = self.rows.len();
             words.push_str(&format!(
-                "{wrong} of {all} {rows}: an unexpected error, or a run that did not end\n"
+                "{wrong} of {all} {rows}: an unexpected error or finding, or a run that did not end\n"
             ));
         }
         words

@@ -54,6 +54,17 @@ pub enum Expect {
     },
     /// `expect no findings`
     NoFindings,
+    /// `expect no leaks`
+    NoLeaks,
+}
+
+/// `allow leak on x`: findings that are not told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Allow {
+    /// What is found.
+    pub kind: Name,
+    /// The memory that it is about.
+    pub on: Option<Path>,
 }
 
 /// A moment in the life of an operation.

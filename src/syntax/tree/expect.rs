@@ -13,6 +13,9 @@ impl Tree<'_> {
         if rule == Rule::no_findings {
             return Expect::NoFindings;
         }
+        if rule == Rule::no_leaks {
+            return Expect::NoLeaks;
+        }
         let mut rest = parts(node);
         if rule == Rule::finding {
             return self.finding(rest);

@@ -2,9 +2,7 @@
 //! where it has none.
 
 use super::Case;
-use super::Status::{self, AmdOnly, Api, NotYet, Scenario, ScenarioBut};
-
-const FINDINGS: Status = NotYet("findings about mistakes of the program");
+use super::Status::{AmdOnly, Api, Scenario, ScenarioBut};
 
 /// Cases of public tests, samples and reports, about streams and pools.
 pub(super) const OF_POOLS: &[Case] = &[
@@ -256,21 +254,21 @@ pub(super) const OF_SHARING: &[Case] = &[
         "C46",
         "a kernel on a stream that is not ordered after the allocation",
         "the program of hip-tests, MemPoolApi_Opportunistic, as it was",
-        FINDINGS,
+        Scenario,
     ),
     Case(
         "C47",
         "freed on a non-blocking stream that is not ordered after the allocation",
         "rapidsai/rmm#2156",
-        FINDINGS,
+        Scenario,
     ),
     Case(
         "C48",
         "a copy on a stream that is not ordered after the allocation",
         "a public log of Compute Sanitizer",
-        FINDINGS,
+        Scenario,
     ),
-    Case("C49", "a copy on another stream after the free", "NVlabs/cutile-rs#252", FINDINGS),
+    Case("C49", "a copy on another stream after the free", "NVlabs/cutile-rs#252", Scenario),
 ];
 
 /// Cases of public tests and samples, about memory nodes of graphs.
@@ -406,13 +404,13 @@ pub(super) const DERIVED: &[Case] = &[
         "N11",
         "a plain free while a kernel uses the memory: no wait, a use after the free",
         "CUDA Programming Guide 4.3.2.2",
-        ScenarioBut("that it is a use after the free waits for findings"),
+        Scenario,
     ),
     Case(
         "N12",
         "a kernel submitted to the same stream after the free",
         "CUDA driver API, cuMemFreeAsync",
-        FINDINGS,
+        Scenario,
     ),
     Case(
         "N13",

@@ -1,6 +1,6 @@
 //! The rules about what the allocator does: reuse, physical memory, graphs; and what is said about mistakes.
 
-use super::{FINDINGS, Rule, not_yet, outside, partly, rule, shown};
+use super::{Rule, outside, partly, rule, shown};
 
 /// Rules 38 to 52.
 pub(super) const REUSE: &[Rule] = &[
@@ -267,7 +267,7 @@ was not freed and graphs that run.",
         88,
         "A handshake through memory does not order a free after a kernel: the end of the whole kernel must come before it.",
         "CUDA Programming Guide, graph memory nodes (legacy 16.3.3)",
-        not_yet(FINDINGS),
+        shown("scenarios/hazards/handshake_orders_nothing.scn"),
     ),
 ];
 
@@ -277,13 +277,13 @@ pub(super) const REPORTS: &[Rule] = &[
         89,
         "Use before allocation: memory is used, or freed, on another stream with no order after its allocation.",
         "Compute Sanitizer manual 3.9, stream-ordered race detection",
-        not_yet(FINDINGS),
+        shown("scenarios/hazards/use_before_alloc.scn"),
     ),
     rule(
         90,
         "Use after free: memory is used on another stream with no order before its free.",
         "Compute Sanitizer manual 3.9, stream-ordered race detection",
-        not_yet(FINDINGS),
+        shown("scenarios/hazards/use_after_free.scn"),
     ),
     rule(
         91,

@@ -28,17 +28,9 @@ pub enum Standing {
     Shown(&'static str),
     /// This scenario shows it, but for a part of it that is named.
     Partly(&'static str, &'static str),
-    /// It waits for something that is not there yet.
-    NotYet(&'static str),
     /// It is left out, for a reason.
     OutOfScope(&'static str),
 }
-
-/// What rules wait for.
-const FINDINGS: &str = "findings about mistakes of the program";
-
-/// What is missing where only `ready` tells of an order.
-const READY: &str = "whether memory is ready is told; a use or a free out of order is no finding yet";
 
 /// The rules in groups, in the order of their numbers.
 const GROUPS: [&[Rule]; 8] = [
@@ -64,10 +56,6 @@ const fn partly(scenario: &'static str, but: &'static str) -> Standing {
     Standing::Partly(scenario, but)
 }
 
-const fn not_yet(awaited: &'static str) -> Standing {
-    Standing::NotYet(awaited)
-}
-
 const fn outside(reason: &'static str) -> Standing {
     Standing::OutOfScope(reason)
 }
@@ -91,7 +79,6 @@ fn page(rule: &Rule) -> String {
     let (standing, scenario) = match rule.standing {
         Standing::Shown(scenario) => ("shown by scenarios".to_owned(), Some(scenario)),
         Standing::Partly(scenario, but) => (format!("shown by scenarios in part: {but}"), Some(scenario)),
-        Standing::NotYet(awaited) => (format!("not yet: it waits for {awaited}"), None),
         Standing::OutOfScope(reason) => (format!("out of scope: {reason}"), None),
     };
     let mut text = format!("R{}: a rule of stream-ordered allocation\n\n", rule.number);

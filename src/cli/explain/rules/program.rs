@@ -1,6 +1,6 @@
 //! The rules about what a program does: streams and events, when memory may be used and freed, pools, access, processes.
 
-use super::{FINDINGS, READY, Rule, not_yet, outside, partly, rule, shown};
+use super::{Rule, outside, partly, rule, shown};
 
 /// Rules 1 to 12.
 pub(super) const STREAMS: &[Rule] = &[
@@ -98,19 +98,19 @@ pub(super) const VALIDITY: &[Rule] = &[
         14,
         "Memory may be used after its allocation and before its free, as streams execute them; any other use is undefined.",
         "CUDA driver API, stream ordered memory allocator, overview",
-        partly("scenarios/basics/ready_until_it_is_freed.scn", READY),
+        shown("scenarios/hazards/use_after_free.scn"),
     ),
     rule(
         15,
         "A use on another stream must be ordered after the allocation, by an event, a query or a synchronise.",
         "CUDA driver API, cuMemAllocAsync; CUDA Programming Guide 4.3.2.1",
-        partly("scenarios/events/ready_through_an_event.scn", READY),
+        shown("scenarios/hazards/use_before_alloc.scn"),
     ),
     rule(
         16,
         "A free must be ordered after the allocation and after every use; a use after the free has begun is undefined.",
         "CUDA Programming Guide 4.3.2.2",
-        partly("scenarios/basics/ready_until_it_is_freed.scn", READY),
+        shown("scenarios/hazards/use_after_free.scn"),
     ),
     rule(
         17,
@@ -123,7 +123,7 @@ pub(super) const VALIDITY: &[Rule] = &[
         "Work that is submitted after the call of a free has returned must not use the memory, whatever its stream;
 nor may its attributes be asked for.",
         "CUDA driver API, cuMemFreeAsync; CUDA Programming Guide 4.3.5.2",
-        not_yet(FINDINGS),
+        shown("scenarios/hazards/use_after_free_submitted_later.scn"),
     ),
     rule(
         19,
@@ -143,7 +143,7 @@ and into no pool.",
         21,
         "Whether a use is within its window is judged by what is ordered, and never by when it happened to run.",
         "follows from rules 14 to 16; Compute Sanitizer manual 3.9",
-        not_yet(FINDINGS),
+        shown("scenarios/hazards/race.scn"),
     ),
     rule(
         22,
@@ -314,7 +314,7 @@ either side may free by the host.",
         76,
         "After its free the importer has no access any more; the exporter may go on using the memory.",
         "CUDA Programming Guide 4.3.3.4.3",
-        partly("scenarios/ipc/free_touches_the_import.scn", "a use after the free of an import is no finding yet"),
+        shown("scenarios/hazards/use_after_free_of_an_import.scn"),
     ),
     rule(
         77,

@@ -1,0 +1,125 @@
+//! What the analysis of hazards costs: a run of a million operations on 16 streams, without and with it.
+//!
+//! The mix is 40 % allocations and frees, 30 % kernels, 15 % records and 15 % waits, in a loop of 4,000 lines that a seed makes up.
+//! `analysis` prints both times, taken in turns, and their difference an operation. `analysis plain` and `analysis judged` run just one
+//! of them once, for a counter of instructions: `valgrind --tool=callgrind target/release/analysis plain`. A further number is
+//! how many turns the loop has, 250 without it.
+
+use millpond::base::Draws;
+use millpond::engine;
+use millpond::oracle::Expectations;
+use millpond::profile::Profile;
+use millpond::scenario::Program;
+use millpond::trace::{Detail, Event, Sink};
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+const STREAMS: u64 = 16;
+const LINES: u64 = 4_000;
+const TURNS: u64 = 250;
+
+/// A sink that wants events and does nothing with them, as a run without analysis has one.
+struct Listener(u64);
+
+impl Sink for Listener {
+    fn wants(&self, detail: Detail) -> bool {
+        detail == Detail::Events
+    }
+
+    fn event(&mut self, _: &Event<'_>) {
+        self.0 += 1;
+    }
+}
+
+/// A loop of the mix. Each stream has buffers of its own, and may touch those of others that it has waited for.
+fn text(turns: u64) -> String {
+    let mut draws = Draws::new(1, 0);
+    let mut text = format!(
+        "device gpu0 {{ memory = 64GiB }}\npool p on gpu0 {{ release_threshold = max }}\nstream s[{STREAMS}] non_blocking\n\
+         event e[{STREAMS}]\nkernel work(x: read_write) takes 1us..5us\nrepeat turn in 0..{turns} {{\n"
+    );
+    // The live buffers of each stream, newest last; names are given again.
+    let mut live: Vec<Vec<u64>> = vec![Vec::new(); STREAMS as usize];
+    let mut fresh: Vec<u64> = vec![0; STREAMS as usize];
+    let mut line = |line: String| writeln!(text, "  {line}").expect("a text grows");
+    let mut written = 0;
+    let left = |live: &[Vec<u64>]| live.iter().map(Vec::len).sum::<usize>() as u64;
+    while written + left(&live) < LINES {
+        let stream = draws.below(STREAMS);
+        let own = &mut live[stream as usize];
+        match draws.below(100) {
+            0..40 if own.len() < 2 || own.len() < 6 && draws.below(2) == 0 => {
+                let name = fresh[stream as usize];
+                fresh[stream as usize] = (name + 1) % 8;
+                if own.contains(&name) {
+                    continue;
+                }
+                let size = draws.between(1, 64) * 64;
+                line(format!("s[{stream}]: x{stream}_{name} = alloc {size}KiB from p"));
+                own.push(name);
+            }
+            0..40 => {
+                let name = own.remove(draws.below(own.len() as u64) as usize);
+                line(format!("s[{stream}]: free x{stream}_{name}"));
+            }
+            40..70 if own.is_empty() => continue,
+            40..70 => {
+                let name = own[draws.below(own.len() as u64) as usize];
+                line(format!("s[{stream}]: work(x{stream}_{name})"));
+            }
+            70..85 => line(format!("s[{stream}]: record e[{stream}]")),
+            _ => {
+                let other = draws.below(STREAMS);
+                line(format!("s[{stream}]: wait e[{other}]"));
+            }
+        }
+        written += 1;
+    }
+    for (stream, names) in live.iter().enumerate() {
+        names.iter().for_each(|name| line(format!("s[{stream}]: free x{stream}_{name}")));
+    }
+    text.push_str("  sync gpu0\n}\n");
+    text
+}
+
+fn plain(program: &Program) -> Duration {
+    let start = Instant::now();
+    let mut listener = Listener(0);
+    engine::run(program, 0, &mut listener);
+    assert!(listener.0 > 0);
+    start.elapsed()
+}
+
+fn judged(program: &Program) -> Duration {
+    let start = Instant::now();
+    let mut judge = Expectations::new(program);
+    engine::run(program, 0, &mut judge);
+    let elapsed = start.elapsed();
+    let verdict = judge.finish(None);
+    assert!(verdict.allocations > 0);
+    elapsed
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let turns = arguments.get(1).and_then(|turns| turns.parse().ok()).unwrap_or(TURNS);
+    let (program, diagnostics) = millpond::load(&text(turns), &Profile::default());
+    let program = program.unwrap_or_else(|| panic!("{diagnostics:?}"));
+    let operations = turns * LINES;
+    match arguments.first().map(String::as_str) {
+        Some("plain") => drop(plain(&program)),
+        Some("judged") => drop(judged(&program)),
+        _ => {
+            let mut rounds: Vec<(Duration, Duration)> = Vec::new();
+            for _ in 0..5 {
+                rounds.push((plain(&program), judged(&program)));
+            }
+            let best =
+                |of: fn(&(Duration, Duration)) -> Duration| rounds.iter().map(of).min().unwrap_or_default();
+            let each = |time: Duration| time.as_nanos() as f64 / operations as f64;
+            let (plain, judged) = (each(best(|round| round.0)), each(best(|round| round.1)));
+            println!("plain   {plain:7.1} ns an operation");
+            println!("judged  {judged:7.1} ns an operation, {:.1} more", judged - plain);
+        }
+    }
+}
