@@ -297,9 +297,8 @@ impl Judge<'_> {
         if self.order.is_before(from, to) && !is_late {
             return;
         }
-        let calls = [lines.1, lines.0].map(Happening::Call);
         let is_wrong =
-            self.order.is_before(to, from) || (is_late && self.order.is_before(calls[0], calls[1]));
+            self.order.is_before(to, from) || (is_late && self.is_submitted_after(lines.0, lines.1));
         let is_lucky = !is_late && self.of_run.is_before(from, to);
         let has_certainty = !is_lucky && !matches!(kind, FindingKind::Race | FindingKind::HostRace);
         let certainty = if is_wrong { Certainty::Definite } else { Certainty::Possible };
