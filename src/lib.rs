@@ -5,6 +5,7 @@ pub mod base;
 pub mod cli;
 pub mod edit;
 pub mod engine;
+pub mod explore;
 pub mod model;
 pub mod oracle;
 pub mod order;

@@ -3,13 +3,17 @@
 //! Snapshots go through insta, so that `cargo insta review` works; `millpond test` must agree with it byte for byte.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use millpond::cli::{Accepted, Scenario, Settings, TestSettings, find, test_scenario};
+use millpond::cli::{Accepted, Remedies, Scenario, Settings, TestSettings, find, test_scenario};
 use millpond::report::{Compared, Notation, Options};
 use millpond::scenario::Program;
 use std::path::{Path, PathBuf};
 
-const SETTINGS: Settings =
-    Settings { seed: 0, options: Options { width: 80, colour: false }, accepted: Accepted::Compared };
+const SETTINGS: Settings = Settings {
+    seed: 0,
+    options: Options { width: 80, colour: false },
+    accepted: Accepted::Compared,
+    remedies: Remedies::Ignored,
+};
 
 fn main() {
     let arguments = Arguments::from_args();

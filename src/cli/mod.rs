@@ -32,7 +32,7 @@ use std::process::ExitCode;
 pub use annotations::for_this_machine as annotations;
 pub use explain::{Rule, Standing, rules};
 pub use outside::{Complaint, Status};
-pub use scenario::{Accepted, Outcome, Scenario, Settings, find};
+pub use scenario::{Accepted, Outcome, Remedies, Scenario, Settings, find};
 pub use snapshots::Place;
 pub use tested::{Remark, TestSettings, Tested, test as test_scenario};
 

@@ -2,7 +2,7 @@
 
 use super::levels::LevelArguments;
 use super::outside::{self, Complaint, Output, Status};
-use super::{Accepted, Outcome, Scenario, Settings, sweep};
+use super::{Accepted, Outcome, Remedies, Scenario, Settings, sweep};
 use crate::report::{Notation, Options};
 use crate::trace::Model;
 use clap::{Args, ValueEnum};
@@ -113,7 +113,7 @@ impl Run {
             width: if to_terminal { outside::width() } else { 80 },
             colour: to_terminal && outside::colour(&io::stdout()),
         };
-        let settings = Settings { seed: self.seed, options, accepted };
+        let settings = Settings { seed: self.seed, options, accepted, remedies: Remedies::Tried };
         if !self.set.is_empty() {
             let Some(values) = sweep::Values::read(&self.set)? else { return Ok(Status::Wrong) };
             let variant = self.variant.as_deref();

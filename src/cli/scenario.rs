@@ -2,13 +2,14 @@
 
 use super::outside::{self, Complaint};
 use super::{Place, diagnostics, snapshots};
-use crate::base::{Diagnostic, nearest};
+use crate::base::{Diagnostic, StmtId, nearest};
 use crate::engine::{Ending, Stop};
+use crate::explore::recover::Recovery;
 use crate::oracle::{Accounting, Broken, Expectations, Verdict};
 use crate::profile::Profile;
 use crate::report::{Closing, Compared, Failing, Lines, Notation, Options, Origin, Snapshots, States, Text};
 use crate::scenario::Program;
-use crate::trace::{Detail, Event, Sink};
+use crate::trace::{Detail, Event, Failure, Sink};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,17 @@ pub struct Settings {
     pub options: Options,
     /// What is done about the snapshots that were accepted.
     pub accepted: Accepted,
+    /// Whether it is tried what helps allocations that failed.
+    pub remedies: Remedies,
+}
+
+/// Whether a run is followed by others that try what helps allocations that failed for want of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedies {
+    /// Nothing is tried.
+    Ignored,
+    /// The report says what helps.
+    Tried,
 }
 
 /// What a run does about the snapshots that were accepted.
@@ -222,7 +234,14 @@ impl Scenario {
         let mut text = Text::new(program, self.origin(program, settings.seed), settings.options);
         let (mut outcome, ending) = self.judge(program, settings, &mut text)?;
         let compared = outcome.compared.clone();
-        let closing = Closing { end: ending.at, verdict: &outcome.verdict, compared, accept: self.accept() };
+        let recovery = self.recovery(program, settings, &outcome.verdict);
+        let closing = Closing {
+            end: ending.at,
+            verdict: &outcome.verdict,
+            recovery: &recovery,
+            compared,
+            accept: self.accept(),
+        };
         outcome.report = text.finish(&closing);
         Ok(outcome)
     }
@@ -241,7 +260,8 @@ impl Scenario {
     ) -> Result<(Outcome, std::io::Result<W>), Complaint> {
         let mut lines = Lines::new(program, &self.origin(program, settings.seed), notation, out);
         let (outcome, ending) = self.judge(program, settings, &mut lines)?;
-        let written = lines.finish(ending.at, &outcome.verdict, &outcome.compared);
+        let recovery = self.recovery(program, settings, &outcome.verdict);
+        let written = lines.finish(ending.at, &outcome.verdict, &recovery, &outcome.compared);
         Ok((outcome, written))
     }
 
@@ -259,6 +279,22 @@ impl Scenario {
         let mut states = States::new(program, out);
         let (outcome, _) = self.judge(program, settings, &mut states)?;
         Ok((outcome, states.finish()))
+    }
+
+    /// What would have made the allocations succeed that failed for want of memory.
+    fn recovery(&self, program: &Program, settings: &Settings, verdict: &Verdict) -> Recovery {
+        let failed = verdict.failed.iter().filter(|failed| failed.failure == Failure::OutOfMemory);
+        let failed: Vec<(StmtId, bool)> = failed.map(|failed| (failed.stmt, failed.expected)).collect();
+        if failed.is_empty() || settings.remedies == Remedies::Ignored {
+            return Recovery::default();
+        }
+        let load = |text: &str| {
+            let (programs, _) = self.with_text(text.to_owned()).load_all().ok()?;
+            let variant = program.variant.as_deref();
+            let program_now = programs.into_iter().find(|program| program.variant.as_deref() == variant)?;
+            Some(super::on_model(program_now, Some(program.setup.model)))
+        };
+        crate::explore::recover::recover(&self.text, program, settings.seed, &failed, &load)
     }
 
     fn judge(

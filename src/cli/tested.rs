@@ -1,7 +1,7 @@
 //! One scenario as a test: what must hold of it, and what there is to say about it. How that is shown is not its business.
 
 use super::outside::{self, Complaint, Status};
-use super::{Accepted, Scenario, Settings, snapshots};
+use super::{Accepted, Remedies, Scenario, Settings, snapshots};
 use crate::base::{Diagnostic, LineIndex, Severity};
 use crate::oracle::Counts;
 use crate::report::{Compared, Options};
@@ -145,7 +145,8 @@ fn ran(
     let (mut demands, mut asked, mut warned) = (0, 0, [0; 2]);
     let mut texts = Vec::new();
     let mut sees = Vec::new();
-    let run = Settings { seed: 0, options: OPTIONS, accepted: Accepted::Ignored };
+    let run =
+        Settings { seed: 0, options: OPTIONS, accepted: Accepted::Ignored, remedies: Remedies::Ignored };
     for program in programs {
         let outcome = scenario.run(program, &run)?;
         let verdict = &outcome.verdict;

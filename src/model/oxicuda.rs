@@ -12,8 +12,8 @@ use super::{Allocator, Denied, Freed, GraphMemory, Known, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, mix, reuse_on_clone, words};
 use crate::trace::{
     Account, AllocId, Attribute, Attributes, Block, BlockState, Call, Candidate, Cut, Decision, DeviceState,
-    Failure, Policy, PoolPicture, PoolState, Range, Readiness, Refusal, Refusals, Reuse, Setup, StreamKind,
-    Target, Ticket,
+    Failure, PendingFree, Policy, PoolPicture, PoolState, Range, Readiness, Refusal, Refusals, Reuse, Setup,
+    StreamKind, Target, Ticket,
 };
 use pool::{Held, Pool, to_bytes, to_size};
 use smallvec::SmallVec;
@@ -165,6 +165,7 @@ impl Allocator for Oxicuda {
             requested: size,
             policy: Some(if is_new { Policy::Growth } else { Policy::Observed }),
             reuses,
+            takes: SmallVec::new(),
             waits: SmallVec::new(),
             by_timing: false,
             mapped: to_bytes(mapped),
@@ -316,16 +317,15 @@ impl Allocator for Oxicuda {
 
     fn account(&self, id: PoolId) -> Account {
         let pool = &self.pools[id];
-        let bytes = |slots: &Vec<u32>| {
-            let sizes = slots.iter().map(|slot| self.blocks[*slot as usize].capacity());
-            Bytes(sizes.fold(0, u64::saturating_add))
-        };
-        let pending = pool.pending.iter().filter(|(_, slots)| !slots.is_empty());
+        let pending = pool.pending.values().flatten().filter_map(|slot| {
+            let held = self.blocks[*slot as usize];
+            Some(PendingFree { alloc: held.id, at: held.freed?, bytes: Bytes(held.capacity()) })
+        });
         let device = pool.device.map(|device| self.device(device, &[]));
         let held = device.map_or(Bytes::ZERO, |device| device.pools);
         Account {
             ledger: pool.ledger(),
-            pending: pending.map(|(stream, slots)| (*stream, bytes(slots))).collect(),
+            pending: pending.collect(),
             fragmented: pool.fragmented(),
             other_pools: Bytes(held.0.saturating_sub(pool.model.reserved() as u64)),
             outside: device.map_or(Bytes::ZERO, |device| device.outside),

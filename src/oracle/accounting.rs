@@ -6,6 +6,7 @@
 //! of somebody who no longer has it, and its sums stop at the largest number. From then on no books can be kept.
 
 use super::devices::Devices;
+use super::freed::Freed;
 use super::graphs::GraphPools;
 use crate::base::{Bytes, DeviceId, HostId, IndexVec, PoolId, SignalId, StmtId};
 use crate::trace::{
@@ -48,6 +49,8 @@ pub enum Violation {
         /// What the events add up to.
         counted: Bytes,
     },
+    /// An allocation takes bytes of freed memory that it does not say, or says so of others.
+    Taken(AllocId),
     /// Memory came back to a device before the operation that freed it had completed, or for a second time.
     ReturnedEarly(Ticket),
 }
@@ -72,6 +75,8 @@ pub struct Accounting {
     owners: BTreeMap<AllocId, Held>,
     /// The allocations outside of pools whose free has not completed, by that.
     leaving: BTreeMap<Ticket, Place>,
+    /// What was freed to pools and not handed out again, by its addresses.
+    freed: Freed,
     books: IndexVec<PoolId, Book>,
     devices: Devices,
     graphs: GraphPools,
@@ -136,6 +141,7 @@ impl Accounting {
             live: BTreeMap::new(),
             owners: BTreeMap::new(),
             leaving: BTreeMap::new(),
+            freed: Freed::default(),
             devices: Devices::new(setup),
             graphs: GraphPools::new(setup),
             homes: setup.pools.iter().map(|pool| pool.location.device()).collect(),
@@ -264,7 +270,10 @@ impl Accounting {
 
     /// An allocation leaves the books of its pool.
     fn leaves(&mut self, pool: PoolId, held: Held) {
-        self.live.remove(&held.place);
+        let lived = self.live.remove(&held.place);
+        if let (Some((range, alloc)), None, Model::Cuda) = (lived, held.of, self.model) {
+            self.freed.insert(range, alloc);
+        }
         let book = &mut self.books[pool];
         book.live = book.live.saturating_sub(held.requested);
         book.used = book.used.saturating_sub(held.used);
@@ -289,6 +298,10 @@ impl Accounting {
         let place = self.lives(space, decision.alloc, decision.range);
         let (requested, size) = (decision.requested.0.min(decision.range.size.0), decision.range.size.0);
         let used = if self.model == Model::Oxicuda { size } else { requested };
+        let is_served = matches!(asked, Asked::Pool(_)) && import.is_none() && self.model == Model::Cuda;
+        if is_served && !self.freed.take(decision) {
+            self.report(Violation::Taken(decision.alloc));
+        }
         let owner = match asked {
             Asked::Pool(pool) => {
                 let book = &mut self.books[pool];
@@ -449,6 +462,7 @@ mod tests {
             requested: Bytes(512),
             policy: None,
             reuses: None,
+            takes: Default::default(),
             waits: Default::default(),
             mapped: Bytes::ZERO,
             unmapped: Bytes::ZERO,

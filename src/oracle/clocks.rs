@@ -278,9 +278,11 @@ impl Clocks {
         self.records[event.index()].as_ref()
     }
 
-    /// How many operations a stream has.
-    pub(super) fn submitted(&self, stream: StreamId) -> u32 {
-        self.lanes[stream.index()].clock.counters[stream.index()]
+    /// Whether an operation is the last one of its stream.
+    pub(super) fn is_last(&self, mark: Mark) -> bool {
+        self.lanes
+            .get(mark.agent as usize)
+            .is_some_and(|lane| !lane.clock.has(Mark { at: mark.at + 1, ..mark }))
     }
 
     /// A host thread makes a call.

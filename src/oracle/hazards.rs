@@ -315,8 +315,7 @@ impl Hazards {
         self.complete(findings);
         self.confirm(findings);
         let Self { memory, lints, blocks, clocks, .. } = self;
-        let name_of = |alloc: AllocId| memory.name_of(alloc);
-        lints.finish(&blocks, |stream| clocks.submitted(stream), name_of, findings);
+        lints.finish(blocks, |mark| clocks.is_last(mark), memory, findings);
         if !is_whole {
             return;
         }
@@ -367,8 +366,7 @@ impl Hazards {
             Doing::Destroy(resource) => self.misuse.destroyed(resource, stmt),
             Doing::Set(pool, attribute, value) => self.lints.set(pool, attribute, value),
             Doing::Trim(pool) => {
-                let name_of = |alloc: AllocId| self.memory.name_of(alloc);
-                self.lints.trimmed(pool, stmt, &self.blocks, name_of, findings);
+                self.lints.trimmed(pool, stmt, &self.blocks, &self.memory, findings);
             }
             Doing::NodeFree(alloc) => {
                 if let Some(record) = self.memory.get_mut(alloc) {
@@ -394,7 +392,8 @@ impl Hazards {
         }
         let Caller { doing, uses, destroyed, .. } = caller;
         let freed = match *doing {
-            Doing::Free(alloc) | Doing::PlainFree(alloc) | Doing::NodeFree(alloc) => Some(alloc),
+            Doing::Free(alloc) | Doing::PlainFree(alloc) => Some((alloc, false)),
+            Doing::NodeFree(alloc) => Some((alloc, true)),
             _ => None,
         };
         let touches = matches!(doing, Doing::Use { .. } | Doing::Part(_)).then_some(uses.as_slice());

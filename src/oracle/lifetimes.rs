@@ -35,6 +35,9 @@ impl By {
     }
 }
 
+/// What a finding is about beside its statement: others, names, and the allocation.
+type About<'a> = (&'a [(Role, Option<StmtId>)], &'a [Option<BufferId>], Option<AllocId>);
+
 /// Who judges, by which clocks, and what is found.
 struct Court<'a> {
     judge: &'a mut Judge,
@@ -94,7 +97,7 @@ impl Court<'_> {
         known: Touch,
         clock: &Clock,
         stands: Stands,
-        (others, names, alloc): (&[(Role, Option<StmtId>)], &[Option<BufferId>], Option<AllocId>),
+        (others, names, alloc): About<'_>,
     ) {
         let is_of_host = self.clocks.is_host(known.mark) || self.clocks.is_host(by.mark);
         let demand = Demand {
@@ -196,8 +199,7 @@ impl Hazards {
 
     /// A synchronise has returned. That a plain free was one is not to be relied on.
     pub(super) fn synchronised(&mut self, host: HostId, observed: &Cut) {
-        self.blocks.observed.clear();
-        self.blocks.observed.extend_from_slice(observed);
+        self.blocks.observe(observed, &mut self.memory);
         if let Doing::PlainFree(alloc) = self.callers[host].doing
             && let Some(device) = self.memory.get(alloc).and_then(|record| record.outside)
         {
@@ -261,11 +263,10 @@ impl Hazards {
                 let mark = self.clocks.of_host(host);
                 self.lives(host, (mark, event.stmt), decision, Some(pool));
                 let Some(Exported::Memory(of)) = self.exported.get(&under).copied() else { return };
+                let Some(source) = self.memory.get_mut(of) else { return };
+                source.imports.push(decision.alloc);
                 if let Some(record) = self.memory.get_mut(decision.alloc) {
-                    record.of = Some(of);
-                }
-                if let Some(source) = self.memory.get_mut(of) {
-                    source.imports.push(decision.alloc);
+                    (record.of, record.is_awaited) = (Some(of), true);
                 }
             }
             _ => {}
@@ -300,17 +301,14 @@ impl Hazards {
         if decision.alloc == AllocId::NULL {
             return;
         }
-        let taken = self.blocks.take(&decision, ticket, &mut self.clocks);
-        let taken: SmallVec<[AllocId; 2]> = taken.iter().map(|block| block.alloc).collect();
-        for old in taken {
-            self.taken_over(old, &decision, stmt, ticket, findings);
+        self.blocks.take(&decision, ticket, &mut self.clocks, &mut self.memory);
+        for part in &decision.takes {
+            self.taken_over(part.alloc, &decision, stmt, ticket, findings);
         }
         if decision.policy == Some(Policy::Growth) {
-            let size = decision.range.size.0;
-            let growth = Growth { stmt, pool, size, ticket };
+            let growth = Growth { stmt, pool, size: decision.range.size.0, ticket };
             let clock = self.clocks.stream(ticket.stream);
-            let name_of = |alloc: AllocId| self.memory.name_of(alloc);
-            self.lints.grew(growth, clock, &mut self.blocks, name_of, findings);
+            self.lints.grew(growth, clock, &self.blocks, &mut self.memory, findings);
         }
     }
 
@@ -446,19 +444,14 @@ impl Hazards {
     pub(super) fn plain_free(&mut self, host: HostId, stmt: StmtId, alloc: AllocId, findings: &mut Findings) {
         let mark = self.clocks.of_host(host);
         self.free(By { host, stream: None, mark, stmt }, alloc, findings);
-        let Some(record) = self.memory.get(alloc) else { return };
-        if let (Some(pool), None) = (record.pool, record.of) {
-            let clock = self.clocks.host(host);
-            self.blocks.insert(record.range, (alloc, pool), (None, mark, stmt), clock);
-        }
     }
 
     /// The free of an allocation is in its stream: the allocator may give the memory to others.
     pub(super) fn gives_back(&mut self, alloc: AllocId, ticket: Ticket) {
         let Some(record) = self.memory.get(alloc) else { return };
-        let (Some(pool), None, Some(free)) = (record.pool, record.of, record.freed) else { return };
-        let clock = self.clocks.stream(ticket.stream);
-        self.blocks.insert(record.range, (alloc, pool), (Some(ticket), free.mark, free.stmt), clock);
+        if record.pool.is_some() && record.of.is_none() && self.rules.is_sound {
+            self.blocks.insert(alloc, ticket, self.clocks.stream(ticket.stream), &mut self.memory);
+        }
     }
 
     fn free(&mut self, by: By, alloc: AllocId, findings: &mut Findings) {
@@ -471,8 +464,7 @@ impl Hazards {
         }
         court.are_over(record, by);
         record.freed = Some(free);
-        let (of, pool, name, imports) =
-            (record.of, record.pool, record.name, std::mem::take(&mut record.imports));
+        let (of, pool, name, imports) = (record.of, record.pool, record.name, record.imports.clone());
         if let Some(of) = of.filter(|_| first_ends_all) {
             let others = memory.get(of).map(|source| source.imports.clone()).unwrap_or_default();
             for other in others {
@@ -484,6 +476,28 @@ impl Hazards {
         for import in imports {
             self.frees_after_importer(by, alloc, name, import, findings);
         }
+        self.let_go_of_imports(by, alloc, of);
+    }
+
+    /// Imports that need not be looked at again: those that are freed with what they are of, and those that were freed before this
+    /// import was, since whoever comes after this one comes after them.
+    fn let_go_of_imports(&mut self, by: By, alloc: AllocId, of: Option<AllocId>) {
+        let Self { memory, clocks, .. } = self;
+        let source = of.unwrap_or(alloc);
+        let Some(record) = memory.get(source).filter(|record| !record.imports.is_empty()) else { return };
+        let clock = by.clock(clocks);
+        let is_over = record.freed.is_some();
+        let is_settled = |import: &AllocId| {
+            let freed = memory.get(*import).and_then(|record| record.freed);
+            freed.is_some_and(|freed| is_over || *import != alloc && clock.has(freed.mark))
+        };
+        let (settled, left): (SmallVec<[AllocId; 1]>, SmallVec<[AllocId; 1]>) =
+            record.imports.iter().copied().partition(is_settled);
+        if let Some(record) = memory.get_mut(source) {
+            record.imports = left;
+        }
+        settled.into_iter().for_each(|import| memory.release(import));
+        memory.release(source);
     }
 
     /// The free of an import is before the free of what was imported (CUDA driver API, `cuMemPoolImportPointer`).

@@ -6,8 +6,9 @@
 use super::blocks::Blocks;
 use super::clocks::{Clock, Mark};
 use super::findings::{Findings, Found, Missing, Role};
+use super::memory::Memory;
 use crate::base::{BufferId, EventId, IndexVec, PoolId, StmtId};
-use crate::trace::{AllocId, Attribute, Attributes, FindingKind, Setup, Ticket};
+use crate::trace::{Attribute, Attributes, FindingKind, Setup, Ticket};
 use std::collections::BTreeMap;
 
 /// How often a wait or a synchronise was called, and how often in vain.
@@ -144,8 +145,8 @@ impl Lints {
         &mut self,
         growth: Growth,
         clock: &Clock,
-        blocks: &mut Blocks,
-        name_of: impl Fn(AllocId) -> Option<BufferId>,
+        blocks: &Blocks,
+        memory: &mut Memory,
         findings: &mut Findings,
     ) {
         let Growth { stmt, pool, size, ticket, .. } = growth;
@@ -156,24 +157,27 @@ impl Lints {
             self.growing = Some(pool);
         }
         let reuse = self.attributes[pool].reuse;
-        let (done, observed) = (blocks.done.clone(), blocks.observed.clone());
         let mut served = None;
-        for (bytes, block) in blocks.iter_mut() {
-            if block.pool != pool || bytes < size || block.freed.is_none_or(|f| f.stream == ticket.stream) {
+        for alloc in blocks.allocs() {
+            let Some(record) = memory.get_mut(alloc) else { continue };
+            let (is_done, bytes) = (blocks.is_done(record), record.range.size.0);
+            let (Some(free), Some(block)) = (record.freed, &mut record.block) else { continue };
+            if record.pool != Some(pool) || bytes < size || free.mark.agent as usize == ticket.stream.index()
+            {
                 continue;
             }
-            let (is_ordered, is_done) = (clock.has_here(block.mark), block.is_within(&done));
-            if !block.is_within(&observed) && !is_ordered && !is_done {
+            let is_ordered = clock.has_here(free.mark);
+            if !is_ordered && !is_done {
                 block.grown_beside = block.grown_beside.or(Some(stmt));
             }
             if !reuse.follow_event && is_ordered || !reuse.opportunistic && is_done {
-                served = served.or(Some((block.stmt, block.alloc)));
+                served = served.or(Some((free.stmt, record.name)));
             }
         }
-        if let Some((freed, alloc)) = served {
+        if let Some((freed, name)) = served {
             findings.add(Found {
                 others: &[(Role::Free, Some(freed))],
-                names: &[name_of(alloc)],
+                names: &[name],
                 ..Found::plain(FindingKind::PolicyOff, stmt)
             });
         }
@@ -194,26 +198,26 @@ impl Lints {
         pool: PoolId,
         stmt: StmtId,
         blocks: &Blocks,
-        name_of: impl Fn(AllocId) -> Option<BufferId>,
+        memory: &Memory,
         findings: &mut Findings,
     ) {
-        let mut kept = blocks.iter().map(|(_, block)| block);
-        let kept = kept.find(|block| block.pool == pool && !block.is_within(&blocks.observed));
-        if let Some(block) = kept {
+        let mut kept = blocks.allocs().filter_map(|alloc| memory.get(alloc));
+        let kept = kept.find(|record| record.pool == Some(pool) && record.block.is_some());
+        if let Some(record) = kept {
             findings.add(Found {
-                others: &[(Role::Free, Some(block.stmt))],
-                names: &[name_of(block.alloc)],
+                others: &[(Role::Free, record.freed.map(|free| free.stmt))],
+                names: &[record.name],
                 ..Found::plain(FindingKind::UnobservedTrim, stmt)
             });
         }
     }
 
-    /// The end of the run. `last` is how many operations each stream had.
+    /// The end of the run. `last` says whether an operation is the last one of its stream.
     pub(super) fn finish(
         &self,
         blocks: &Blocks,
-        last: impl Fn(crate::base::StreamId) -> u32,
-        name_of: impl Fn(AllocId) -> Option<BufferId>,
+        last: impl Fn(Mark) -> bool,
+        memory: &Memory,
         findings: &mut Findings,
     ) {
         for (stmt, tally) in self.waits.iter_enumerated().filter(|(_, tally)| tally.calls > 0) {
@@ -240,16 +244,16 @@ impl Lints {
             });
         }
         let mut stranded = BTreeMap::new();
-        for (_, block) in blocks.iter() {
-            let is_last = block.freed.is_some_and(|freed| last(freed.stream) == freed.seq);
-            if let Some(stmt) = block.grown_beside.filter(|_| is_last) {
-                stranded.entry((stmt, block.stmt)).or_insert(block.alloc);
+        for record in blocks.allocs().filter_map(|alloc| memory.get(alloc)) {
+            let (Some(free), Some(block)) = (record.freed, record.block) else { continue };
+            if let Some(stmt) = block.grown_beside.filter(|_| last(free.mark)) {
+                stranded.entry((stmt, free.stmt)).or_insert(record.name);
             }
         }
-        for ((stmt, freed), alloc) in stranded {
+        for ((stmt, freed), name) in stranded {
             findings.add(Found {
                 others: &[(Role::Free, Some(freed))],
-                names: &[name_of(alloc)],
+                names: &[name],
                 ..Found::plain(FindingKind::StrandedCache, stmt)
             });
         }

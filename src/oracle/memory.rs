@@ -4,6 +4,7 @@
 //! after the others. What is before a later write, whatever the timing is, is let go of. So a range keeps no more than two
 //! touches a stream. It must not know what is right or wrong.
 
+use super::blocks::Block;
 use super::clocks::{Clock, Mark, Stands};
 use crate::base::{BufferId, DeviceId, HostBufferId, IndexVec, PoolId, StmtId};
 use crate::trace::{Access, AllocId, Range};
@@ -104,12 +105,16 @@ pub(super) struct Record {
     pub(super) freed: Option<Free>,
     /// The allocation of another process that it is.
     pub(super) of: Option<AllocId>,
+    /// Whether the exporter's free will ask for it.
+    pub(super) is_awaited: bool,
     /// What other processes have imported it as.
     pub(super) imports: SmallVec<[AllocId; 1]>,
     /// The allocation that has got some of its bytes since it was freed.
     pub(super) taken: Option<AllocId>,
     /// Where a graph frees it that is being built.
     pub(super) freed_in_graph: Option<StmtId>,
+    /// What is left of its bytes since its free, as long as no host has observed that.
+    pub(super) block: Option<Block>,
     /// Touches that may come after its free.
     pub(super) astray: SmallVec<[Touch; 1]>,
     /// Whether it is a node of a graph that was not launched.
@@ -140,9 +145,11 @@ impl Record {
             extent: Extent::new(range.size.0, false),
             freed: None,
             of: None,
+            is_awaited: false,
             imports: SmallVec::new(),
             taken: None,
             freed_in_graph: None,
+            block: None,
             astray: SmallVec::new(),
             is_planned: false,
             before: None,
@@ -169,9 +176,14 @@ impl Memory {
         Self { host, ..Self::default() }
     }
 
+    /// The place of an allocation in `slots`. Some models tell two kinds of memory apart by the highest bit.
+    fn slot(id: AllocId) -> usize {
+        id.slot.rotate_left(1) as usize
+    }
+
     /// Where the record of an allocation is. Those that had the same place in the allocator's table are chained.
     fn place(&self, id: AllocId) -> Option<usize> {
-        let mut at = *self.slots.get(id.slot as usize)?;
+        let mut at = *self.slots.get(Self::slot(id))?;
         while let Some(place) = at {
             let record = &self.records[place as usize];
             if record.id == id {
@@ -194,7 +206,7 @@ impl Memory {
 
     /// An allocation begins to live.
     pub(super) fn insert(&mut self, record: Record) {
-        let (id, slot) = (record.id, record.id.slot as usize);
+        let (id, slot) = (record.id, Self::slot(record.id));
         if let Some(place) = self.place(id) {
             let before = self.records[place].before;
             self.records[place] = Record { before, ..record };
@@ -215,11 +227,25 @@ impl Memory {
             }
         };
         self.slots[slot] = Some(place);
-        if let Some(old) = old.map(|old| &self.records[old as usize]) {
-            let is_named = old.name.is_some_and(|name| self.names[name.index()] == Some(old.id));
-            if !is_named {
-                self.forget(old.id);
-            }
+        if let Some(old) = old.map(|old| self.records[old as usize].id) {
+            self.release_unnamed(old);
+        }
+    }
+
+    /// The exporter's free will not ask for an allocation any more, nor for what it was imported as.
+    pub(super) fn release(&mut self, id: AllocId) {
+        if let Some(record) = self.get_mut(id) {
+            record.is_awaited = false;
+            self.release_unnamed(id);
+        }
+    }
+
+    /// Lets go of an allocation that nothing asks for any more.
+    pub(super) fn release_unnamed(&mut self, id: AllocId) {
+        let Some(record) = self.get(id) else { return };
+        let is_named = record.name.is_some_and(|name| self.names[name.index()] == Some(id));
+        if !is_named {
+            self.forget(id);
         }
     }
 
@@ -236,17 +262,18 @@ impl Memory {
         }
     }
 
-    /// Lets go of an allocation that no name stands for, if it is freed and no other process has it.
+    /// Lets go of an allocation that no name stands for, if it is freed, no other process has it and its bytes are accounted for.
     fn forget(&mut self, id: AllocId) {
         let Some(place) = self.place(id) else { return };
         let record = &self.records[place];
-        if record.freed.is_none() || !record.imports.is_empty() {
+        if record.freed.is_none() || record.is_awaited || record.block.is_some() || !record.imports.is_empty()
+        {
             return;
         }
         let before = record.before;
-        let mut at = self.slots[id.slot as usize];
+        let mut at = self.slots[Self::slot(id)];
         match at {
-            Some(first) if first as usize == place => self.slots[id.slot as usize] = before,
+            Some(first) if first as usize == place => self.slots[Self::slot(id)] = before,
             _ => {
                 while let Some(other) = at {
                     let other = &mut self.records[other as usize];
@@ -260,11 +287,6 @@ impl Memory {
         }
         self.records[place].is_forgotten = true;
         self.vacant.push(place as u32);
-    }
-
-    /// What an allocation is called.
-    pub(super) fn name_of(&self, id: AllocId) -> Option<BufferId> {
-        self.get(id).and_then(|record| record.name)
     }
 
     /// Everything that lives or is still named, in an order that every run has.

@@ -25,8 +25,8 @@ pub(super) struct Misuse {
 pub(super) struct FailedCall<'a> {
     pub(super) stmt: StmtId,
     pub(super) failure: Failure,
-    /// What it was to free.
-    pub(super) freed: Option<AllocId>,
+    /// What it was to free, and whether as a node of a graph.
+    pub(super) freed: Option<(AllocId, bool)>,
     /// What it was to touch.
     pub(super) touches: Option<&'a [Use]>,
     /// What has destroyed something that it names.
@@ -75,9 +75,10 @@ impl Misuse {
 }
 
 /// What a call is to free is freed already, or nothing that can be freed so.
-fn no_free(stmt: StmtId, alloc: AllocId, memory: &Memory, findings: &mut Findings) {
+fn no_free(stmt: StmtId, (alloc, is_node): (AllocId, bool), memory: &Memory, findings: &mut Findings) {
     let record = memory.get(alloc);
-    let before = record.and_then(|record| record.freed_in_graph.or(record.freed.map(|free| free.stmt)));
+    let in_graph = record.and_then(|record| record.freed_in_graph).filter(|_| is_node);
+    let before = in_graph.or(record.and_then(|record| record.freed).map(|free| free.stmt));
     let allocation = record.map(Hazards::allocation);
     let freed = before.map(|before| (Role::Free, Some(before)));
     let others: smallvec::SmallVec<[_; 2]> = freed.into_iter().chain(allocation).collect();

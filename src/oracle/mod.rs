@@ -8,6 +8,7 @@ mod clocks;
 mod devices;
 mod expectations;
 mod findings;
+mod freed;
 mod graphs;
 mod hazards;
 mod judge;

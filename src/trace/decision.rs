@@ -112,6 +112,8 @@ pub struct Decision {
     pub policy: Option<Policy>,
     /// The earlier allocation that had the first of the reused bytes.
     pub reuses: Option<AllocId>,
+    /// The freed allocations of the pool that it takes bytes of, in the order of addresses.
+    pub takes: SmallVec<[Part; 2]>,
     /// The frees that the allocator makes the allocating stream wait for (class `internal`), one a stream at most.
     pub waits: SmallVec<[Ticket; 2]>,
     /// Physical memory that was newly mapped for it.
@@ -120,6 +122,15 @@ pub struct Decision {
     pub unmapped: Bytes,
     /// Whether another timing of the devices would have served it otherwise; known where a sink wants refusals.
     pub by_timing: bool,
+}
+
+/// Bytes of an allocation that was freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The allocation.
+    pub alloc: AllocId,
+    /// How many.
+    pub size: Bytes,
 }
 
 impl Decision {
@@ -131,13 +142,14 @@ impl Decision {
 
     /// Memory that no class of a pool serves.
     pub fn plain(alloc: AllocId, range: Range, requested: Bytes, mapped: Bytes) -> Self {
-        let (waits, unmapped) = (SmallVec::new(), Bytes::ZERO);
+        let (takes, waits, unmapped) = (SmallVec::new(), SmallVec::new(), Bytes::ZERO);
         Self {
             alloc,
             range,
             requested,
             policy: None,
             reuses: None,
+            takes,
             waits,
             mapped,
             unmapped,

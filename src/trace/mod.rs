@@ -20,7 +20,7 @@ pub use call::{
     Attribute, Call, Comparison, Exported, Failure, Figure, Imported, Law, Reply, Resource, Takes, Target,
 };
 pub use cut::{Cut, Ticket, join};
-pub use decision::{AllocId, Candidate, Decision, Placement, Policy, Range, Refusal, Refusals};
+pub use decision::{AllocId, Candidate, Decision, Part, Placement, Policy, Range, Refusal, Refusals};
 pub use device::{DeviceFigure, DeviceState, Reading};
 pub use event::{Cause, Deadlock, Event, Kind, Waiter};
 pub use finding::{FindingKind, Severity};
@@ -33,4 +33,4 @@ pub use setup::{
     Remap, Reuse, Rules, Setup, StreamKind, StreamSetup,
 };
 pub use sink::{Detail, Nothing, Sink};
-pub use state::{Account, Block, BlockState, Ledger, PoolPicture, PoolState};
+pub use state::{Account, Block, BlockState, Ledger, PendingFree, PoolPicture, PoolState};

@@ -1,7 +1,7 @@
 //! The state of a pool as figures, and as a list of its blocks.
 
 use super::{AllocId, Attribute, Attributes, Figure, Ticket};
-use crate::base::{Bytes, PoolId, StreamId};
+use crate::base::{Bytes, PoolId};
 
 /// The figures of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +74,8 @@ impl Ledger {
 pub struct Account {
     /// The bytes of the pool.
     pub ledger: Ledger,
-    /// Of the pending bytes, how many wait for each stream.
-    pub pending: Vec<(StreamId, Bytes)>,
+    /// Whose frees the pending bytes are, by stream, oldest first.
+    pub pending: Vec<PendingFree>,
     /// Of the cached and unused bytes, those outside the largest range of such bytes.
     pub fragmented: Bytes,
     /// What the other pools of the device have reserved.
@@ -84,6 +84,25 @@ pub struct Account {
     pub outside: Bytes,
     /// What neither device nor maximum size forbids the pool to map.
     pub room: Bytes,
+}
+
+impl Account {
+    /// Of the cached and unused bytes, the largest range.
+    pub fn largest_hole(&self) -> Bytes {
+        let idle = self.ledger.cached.0.saturating_add(self.ledger.unused.0);
+        Bytes(idle.saturating_sub(self.fragmented.0))
+    }
+}
+
+/// A free that no host synchronisation has observed, with bytes that nobody has got since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PendingFree {
+    /// What was freed.
+    pub alloc: AllocId,
+    /// The free.
+    pub at: Ticket,
+    /// How many of its bytes are pending.
+    pub bytes: Bytes,
 }
 
 /// A pool with its blocks, by address.

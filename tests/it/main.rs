@@ -33,6 +33,8 @@ mod oxicuda;
 #[cfg(feature = "cli")]
 mod readme;
 mod ready;
+#[cfg(feature = "cli")]
+mod recovery;
 mod reports;
 mod seed_model;
 #[cfg(feature = "cli")]

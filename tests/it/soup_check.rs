@@ -1,7 +1,7 @@
 //! What must hold of any text at all. It knows nothing of where a text comes from: tests and the fuzzer bring theirs.
 
 use millpond::base::Diagnostic;
-use millpond::cli::{Accepted, Scenario, Settings};
+use millpond::cli::{Accepted, Remedies, Scenario, Settings};
 use millpond::profile::Profile;
 use millpond::report::{Notation, Options};
 use millpond::scenario::Program;
@@ -13,8 +13,12 @@ use unicode_width::UnicodeWidthStr;
 /// Longer runs are checked and not made, so that no text takes long.
 const STATEMENTS_MAX: u64 = 5_000;
 const COLUMNS: usize = 80;
-const SETTINGS: Settings =
-    Settings { seed: 0, options: Options { width: COLUMNS, colour: false }, accepted: Accepted::Compared };
+const SETTINGS: Settings = Settings {
+    seed: 0,
+    options: Options { width: COLUMNS, colour: false },
+    accepted: Accepted::Compared,
+    remedies: Remedies::Tried,
+};
 
 /// How far a text came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -21,7 +21,7 @@
 //! ```
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use millpond::cli::{self, Accepted, Settings, TestSettings};
+use millpond::cli::{self, Accepted, Remedies, Settings, TestSettings};
 use millpond::report::Options;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -120,7 +120,8 @@ impl Scenario {
         let (programs, _) = loaded.map_err(|found| Error(self.scenario.rendered(&found, false)))?;
         let program = self.scenario.chosen(programs, self.variant.as_deref()).map_err(complaint)?;
         let options = Options { width: 80, colour: false };
-        let settings = Settings { seed: self.seed, options, accepted: Accepted::Ignored };
+        let settings =
+            Settings { seed: self.seed, options, accepted: Accepted::Ignored, remedies: Remedies::Ignored };
         let outcome = self.scenario.run(&program, &settings).map_err(complaint)?;
         match outcome.holds() {
             true => Ok(Run { snapshots: outcome.snapshots.unwrap_or_default(), report: outcome.report }),

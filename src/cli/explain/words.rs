@@ -174,8 +174,8 @@ Every stream may take them, and they can go back to the device.",
     figure(
         "fragmented",
         "Of the cached and unused bytes, those outside the largest range of such bytes.
-An allocation of one piece cannot use them together with that range.",
-        "scenarios/limits/out_of_memory.scn",
+An allocation of one piece cannot use them together with that range, which reports call the largest hole.",
+        "scenarios/limits/free_memory_in_pieces.scn",
     ),
     figure(
         "release_threshold",
@@ -254,8 +254,10 @@ It moves between them, so that it takes no memory of a device for good.",
         "out_of_memory",
         "Nothing could serve the allocation, cudaErrorMemoryAllocation: no class of a pool, or the device is full.
 The report shows where the bytes of the pool and of the device are. `fails out_of_memory` at the end of the line
-expects it, `or_fails out_of_memory` accepts it. Lines about the missing buffer are skipped.",
-        "scenarios/limits/out_of_memory.scn",
+expects it, `or_fails out_of_memory` accepts it. Lines about the missing buffer are skipped.
+It is recoverable if anything helps that is not more memory: a policy, to wait for frees, a synchronise, a trim, a
+lower threshold. Each is tried: the report names those with which the allocation succeeds and nothing else goes wrong.",
+        "scenarios/limits/fitting_memory_is_pending.scn",
     ),
     failure(
         "invalid_value",

@@ -21,8 +21,8 @@ use super::graphs::GraphKey;
 use super::{Allocator, Denied, Freed, Known, Origin, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, ProcessId, StreamId, mix, reuse_on_clone, words};
 use crate::trace::{
-    Account, AllocId, Attribute, Block, BlockState, Cut, Decision, DeviceSetup, DeviceState, Failure, Policy,
-    PoolPicture, PoolSetup, PoolState, Range, Readiness, Refusals, Rules, Setup, Target, Ticket,
+    Account, AllocId, Attribute, Block, BlockState, Cut, Decision, DeviceSetup, DeviceState, Failure, Part,
+    Policy, PoolPicture, PoolSetup, PoolState, Range, Readiness, Refusals, Rules, Setup, Target, Ticket,
 };
 use address::AddressSpace;
 use chunks::Span;
@@ -263,9 +263,11 @@ impl Allocator for Cuda {
         let alloc = self.next_id();
         let mut reuses = None;
         let mut waits: SmallVec<[Ticket; 2]> = SmallVec::new();
-        let consumed = |state: State| {
+        let mut takes: SmallVec<[Part; 2]> = SmallVec::new();
+        let consumed = |state: State, size: u64| {
             let State::Freed { alloc, at, observed, .. } = state else { return };
             reuses = reuses.or(Some(alloc));
+            takes.push(Part { alloc, size: Bytes(size) });
             if class != Policy::Internal || observed || at.stream == request.at.stream {
                 return;
             }
@@ -282,7 +284,7 @@ impl Allocator for Cuda {
         self.check(request.pool);
         let policy = Some(class);
         let (requested, by_timing) = (request.size, false);
-        Ok(Decision { alloc, range, requested, policy, reuses, waits, mapped, unmapped, by_timing })
+        Ok(Decision { alloc, range, requested, policy, reuses, takes, waits, mapped, unmapped, by_timing })
     }
 
     fn malloc(&mut self, device: DeviceId, size: Bytes, managed: bool) -> Result<Decision, Failure> {
@@ -417,7 +419,7 @@ impl Allocator for Cuda {
         let pool = &self.pools[pool];
         Account {
             ledger: pool.ledger,
-            pending: pool.pending_by_stream(),
+            pending: pool.pending_frees(),
             fragmented: pool.fragmented(),
             other_pools: Bytes(self.devices[pool.device].reserved - pool.reserved),
             outside: Bytes(self.devices[pool.device].outside),

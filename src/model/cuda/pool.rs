@@ -7,7 +7,9 @@ use super::runs::Runs;
 use super::shelf::{Entry, Shelf};
 use super::tiles::{NONE, State, Tile, TileId, Tiles};
 use crate::base::{Bytes, DeviceId, ProcessId, StreamId, mix, reuse_on_clone};
-use crate::trace::{AllocId, Attribute, Attributes, Cut, Failure, Ledger, PoolSetup, PoolState, Ticket};
+use crate::trace::{
+    AllocId, Attribute, Attributes, Cut, Failure, Ledger, PendingFree, PoolSetup, PoolState, Ticket,
+};
 
 #[derive(Debug)]
 pub(super) struct Pool {
@@ -356,27 +358,35 @@ impl Pool {
         }
     }
 
-    /// The bytes that are not observed, by the stream that freed them.
-    pub(super) fn pending_by_stream(&self) -> Vec<(StreamId, Bytes)> {
-        let bytes = |stream| self.pending_tiles(stream).map(|(tile, _)| tile.size).sum();
-        let streams = (0..self.pending.len()).map(|stream| (StreamId::new(stream), Bytes(bytes(stream))));
-        streams.filter(|(_, bytes)| *bytes > Bytes::ZERO).collect()
+    /// The frees that are not observed, by the stream that freed, oldest first.
+    pub(super) fn pending_frees(&self) -> Vec<PendingFree> {
+        let tiles = (0..self.pending.len()).flat_map(|stream| self.pending_tiles(stream));
+        let mut frees: Vec<PendingFree> = Vec::new();
+        for (tile, at) in tiles {
+            let State::Freed { alloc, .. } = tile.state else { continue };
+            match frees.last_mut().filter(|last| last.at == at) {
+                // What is left of one block may be in several places.
+                Some(last) => last.bytes.0 += tile.size,
+                None => frees.push(PendingFree { alloc, at, bytes: Bytes(tile.size) }),
+            }
+        }
+        frees
     }
 
     /// Hands out `size` bytes from the start of a tile on, across its neighbours where it is too small. `consumed` is told
-    /// each tile that loses bytes. All of them must be free.
+    /// each tile that loses bytes, and how many. All of them must be free.
     pub(super) fn carve(
         &mut self,
         first: TileId,
         size: u64,
         live: State,
-        mut consumed: impl FnMut(State),
+        mut consumed: impl FnMut(State, u64),
     ) -> TileId {
         let (mut last, mut covered) = (first, 0);
         loop {
             self.lift(last);
             let tile = self.tiles[last];
-            consumed(tile.state);
+            consumed(tile.state, tile.size.min(size - covered));
             covered += tile.size;
             if covered >= size {
                 break;

@@ -4,22 +4,25 @@
 
 mod calls;
 mod graphs;
+mod recovery;
 mod verdict;
 
 use crate::base::{Nanos, PoolId};
+use crate::explore::recover::Recovery;
 use crate::oracle::Verdict;
 use crate::report::Origin;
 use crate::report::document::{Document, Notation};
 use crate::report::names::Book;
 use crate::report::text::Compared;
-use crate::scenario::{Names, Program};
+use crate::scenario::Program;
 use crate::trace::{
-    Account, Candidate, Cause, Deadlock, Detail, DeviceState, Event, Kind, Ledger, Operands, Policy,
-    PoolPicture, PoolState, Refusal, Refusals, Sink, Ticket, Waiter,
+    Account, Candidate, Cause, Deadlock, Detail, DeviceState, Event, Kind, Ledger, Operands, PendingFree,
+    Policy, PoolPicture, PoolState, Refusal, Refusals, Sink, Ticket, Waiter,
 };
 use calls::{CallLine, call_line};
 use graphs::{GraphPoolLine, NodeLine};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use verdict::ending;
 
@@ -54,8 +57,14 @@ impl<'p, W: Write> Lines<'p, W> {
     /// # Errors
     ///
     /// The first write that failed.
-    pub fn finish(self, end: Nanos, verdict: &Verdict, compared: &Compared) -> io::Result<W> {
-        let line = ending(&self.book, end, verdict, compared);
+    pub fn finish(
+        self,
+        end: Nanos,
+        verdict: &Verdict,
+        recovery: &Recovery,
+        compared: &Compared,
+    ) -> io::Result<W> {
+        let line = ending(&self.book, end, verdict, recovery, compared);
         self.document.finish(Some(("verdict", &line)))
     }
 }
@@ -246,6 +255,15 @@ struct LedgerLine {
 struct PendingLine<'a> {
     stream: &'a str,
     bytes: u64,
+    frees: Vec<PendingFreeLine>,
+}
+
+/// The pending bytes of the frees of one statement.
+#[derive(Serialize)]
+struct PendingFreeLine {
+    line: u32,
+    bytes: u64,
+    times: u64,
 }
 
 #[derive(Serialize)]
@@ -334,7 +352,7 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Option<Body<'a>> {
         }
         Kind::Named(buffer) => Body::Named { block: &names.buffers[buffer] },
         Kind::Failed(failure) => Body::Failed { failure: failure.name() },
-        Kind::Account { pool, account } => account_line(names, pool, account),
+        Kind::Account { pool, account } => account_line(book, pool, account),
         Kind::OutOfReach { pool, device, reach } => Body::OutOfReach {
             pool: &names.pools[pool],
             device: &names.devices[device],
@@ -382,20 +400,35 @@ fn cause_name(cause: Cause) -> &'static str {
     }
 }
 
-fn account_line<'a>(names: &'a Names, pool: PoolId, account: &Account) -> Body<'a> {
+fn account_line<'a>(book: &Book<'a>, pool: PoolId, account: &Account) -> Body<'a> {
+    let names = &book.program.names;
     Body::Account {
         pool: &names.pools[pool],
         ledger: ledger_line(&account.ledger),
-        pending: account
-            .pending
-            .iter()
-            .map(|(s, b)| PendingLine { stream: &names.streams[*s], bytes: b.0 })
-            .collect(),
+        pending: pending_lines(book, &account.pending),
         fragmented: account.fragmented.0,
         other_pools: account.other_pools.0,
         outside: account.outside.0,
         room: account.room.0,
     }
+}
+
+fn pending_lines<'a>(book: &Book<'a>, pending: &[PendingFree]) -> Vec<PendingLine<'a>> {
+    let mut lines: Vec<PendingLine<'a>> = Vec::new();
+    for of_stream in pending.chunk_by(|one, next| one.at.stream == next.at.stream) {
+        let mut frees: BTreeMap<u32, PendingFreeLine> = BTreeMap::new();
+        for free in of_stream {
+            let freed = book.known(free.alloc).and_then(|known| known.freed);
+            let Some(line) = freed.map(|freed| book.line(freed.stmt)) else { continue };
+            let sum = frees.entry(line).or_insert(PendingFreeLine { line, bytes: 0, times: 0 });
+            sum.bytes = sum.bytes.saturating_add(free.bytes.0);
+            sum.times += 1;
+        }
+        let bytes = of_stream.iter().map(|free| free.bytes.0).fold(0, u64::saturating_add);
+        let stream = book.stream(of_stream[0].at.stream);
+        lines.push(PendingLine { stream, bytes, frees: frees.into_values().collect() });
+    }
+    lines
 }
 
 fn refusal_lines<'a>(book: &Book<'a>, refusals: &Refusals) -> Vec<RefusalLine<'a>> {

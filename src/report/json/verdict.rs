@@ -1,6 +1,8 @@
 //! The last object: what became of what the scenario expects.
 
+use super::recovery::{RecoveryLine, recovery_line};
 use crate::base::{Nanos, StmtId};
+use crate::explore::recover::Recovery;
 use crate::oracle::{Certainty, Finding, Mismatch, Missing, Moment, Point, Role, Verdict};
 use crate::report::names::Book;
 use crate::report::text::Compared;
@@ -23,6 +25,7 @@ pub(super) struct Ending<'a> {
     not_reached: Vec<u32>,
     skipped: Vec<SkippedLine<'a>>,
     findings: Vec<FindingLine<'a>>,
+    recovery: RecoveryLine<'a>,
     deadlock: bool,
     stopped: Option<&'a str>,
 }
@@ -120,6 +123,7 @@ pub(super) fn ending<'a>(
     book: &Book<'a>,
     end: Nanos,
     verdict: &'a Verdict,
+    recovery: &'a Recovery,
     compared: &Compared,
 ) -> Ending<'a> {
     let program: &'a Program = book.program;
@@ -178,6 +182,7 @@ pub(super) fn ending<'a>(
         not_reached: verdict.not_reached.iter().map(|demand| book.line(demand.stmt)).collect(),
         skipped: skipped.collect(),
         findings: verdict.findings.iter().map(|found| finding_line(book, found)).collect(),
+        recovery: recovery_line(book, recovery),
         deadlock: verdict.deadlock.is_some(),
         stopped: verdict.broken.as_ref().map(|broken| broken.reason.as_str()),
     }

@@ -1,61 +1,46 @@
 //! What became of what the scenario expects, and of the calls that failed.
 
-use super::table::{Align, Row, Section, Table, shorten, wrap};
+use super::memory::ACCOUNTS_MAX;
+use super::table::{Align, Section, Table, shorten, wrap};
 use super::{Compared, Failing, findings};
 use crate::base::{Bytes, DeviceId, EventId, HostId, Nanos, PoolId, ProcessId, StmtId};
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
 use crate::scenario::{Demand, Names, Outcome, Unit};
-use crate::trace::{
-    Account, Deadlock, DeviceState, Ended, Event, Failure, FindingKind, Kind, Policy, Reach, Readiness,
-    Waiter,
-};
+use crate::trace::{Deadlock, Ended, Event, FindingKind, Kind, Policy, Reach, Readiness, Waiter};
 use std::collections::BTreeMap;
-
-/// Accounts of failed allocations beyond these are not kept.
-const ACCOUNTS_MAX: usize = 8;
 
 /// Collects what the failures need.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failures {
-    /// For each statement, the account of its first failure.
-    accounts: BTreeMap<StmtId, (PoolId, Account)>,
-    /// The same for memory outside of pools.
-    devices: BTreeMap<StmtId, (DeviceId, DeviceState)>,
     /// The pool that the call may not touch, the device, and what it may do.
     unreachable: BTreeMap<StmtId, (PoolId, DeviceId, Reach)>,
     /// The event that the call may not use so, the device that it belongs to, and the one that it would have to.
     foreign: BTreeMap<StmtId, (EventId, DeviceId, DeviceId)>,
-    /// The call about memory outside of pools in progress.
-    looking: Option<(StmtId, DeviceId, DeviceState)>,
 }
 
 impl Failures {
     /// Takes an event.
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event.kind {
-            Kind::Account { pool, account } if self.accounts.len() < ACCOUNTS_MAX => {
-                self.accounts.entry(event.stmt).or_insert_with(|| (pool, account.clone()));
-            }
             Kind::OutOfReach { pool, device, reach } if self.unreachable.len() < ACCOUNTS_MAX => {
                 self.unreachable.entry(event.stmt).or_insert((pool, device, reach));
             }
             Kind::OtherDevice { event: of, home, device } if self.foreign.len() < ACCOUNTS_MAX => {
                 self.foreign.entry(event.stmt).or_insert((of, home, device));
             }
-            Kind::Device { device, state } => self.looking = Some((event.stmt, device, *state)),
-            Kind::Failed(Failure::OutOfMemory) if self.devices.len() < ACCOUNTS_MAX => {
-                if let Some((stmt, device, state)) = self.looking.filter(|(stmt, ..)| *stmt == event.stmt) {
-                    self.devices.entry(stmt).or_insert((device, state));
-                }
-            }
-            Kind::Call(_) => self.looking = None,
             _ => {}
         }
     }
 
     /// Failed calls, skipped statements, a deadlock: as findings, above everything that holds.
-    pub(super) fn lines(&self, book: &Book<'_>, verdict: &Verdict, width: usize) -> Vec<String> {
+    pub(super) fn lines(
+        &self,
+        book: &Book<'_>,
+        verdict: &Verdict,
+        short: impl Fn(StmtId) -> Vec<String>,
+        width: usize,
+    ) -> Vec<String> {
         let mut lines = Vec::new();
         for failed in verdict.unexpected_failures().take(ACCOUNTS_MAX) {
             let text = &book.program.statements[failed.stmt].text;
@@ -63,7 +48,7 @@ impl Failures {
             let name = failed.failure.name();
             lines.push(String::new());
             lines.push(format!("error[{name}]: line {}{times}: {text}", book.line(failed.stmt)));
-            lines.extend(self.account(book, failed.stmt, width));
+            lines.extend(short(failed.stmt));
             lines.extend(self.access(book, failed.stmt));
             lines.extend(self.event_of_another(book, failed.stmt));
             lines.push(format!("  expected?  add `fails {name}` or `or_fails {name}` to the line"));
@@ -113,73 +98,6 @@ impl Failures {
             format!("  device     {event} belongs to {home}, and would have to belong to {device}"),
             format!("             it was declared on {home}, or recorded there first"),
         ]
-    }
-
-    /// The accounts of failures that were expected.
-    pub(super) fn expected(&self, book: &Book<'_>, verdict: &Verdict, width: usize) -> Option<Section> {
-        let expected = verdict.failed.iter().filter(|failed| failed.expected);
-        let mut section = Section { noun: "lines", ..Section::default() };
-        for failed in expected {
-            let account = self.account(book, failed.stmt, width.saturating_sub(6));
-            for (nth, line) in account.iter().enumerate() {
-                let number = if nth == 0 { book.line(failed.stmt).to_string() } else { String::new() };
-                section.rows.push(Row { text: format!("  {number:>4}{line}"), pinned: false });
-            }
-        }
-        section.top.push("Where the bytes were when an allocation failed, as expected".to_owned());
-        (!section.rows.is_empty()).then_some(section)
-    }
-
-    fn account(&self, book: &Book<'_>, stmt: StmtId, width: usize) -> Vec<String> {
-        if let Some((device, state)) = self.devices.get(&stmt) {
-            let name = &book.program.names.devices[*device];
-            let [pools, outside, leaving, free] =
-                [state.pools, state.outside, state.leaving, state.free()].map(Bytes::human);
-            let waits = match state.leaving {
-                Bytes::ZERO => String::new(),
-                _ => format!(" ({leaving} until frees complete)"),
-            };
-            let line =
-                format!("  device {name}:  pools {pools}, outside pools {outside}{waits}, free {free}");
-            return wrap(&line, 6, width);
-        }
-        let Some((pool, account)) = self.accounts.get(&stmt) else { return Vec::new() };
-        let names = &book.program.names;
-        let ledger = account.ledger;
-        let on_streams = account.pending.iter().map(|(stream, bytes)| {
-            let share = if account.pending.len() > 1 { format!("{} ", bytes.human()) } else { String::new() };
-            format!("{share}on {}", names.streams[*stream])
-        });
-        let on_streams: Vec<String> = on_streams.collect();
-        let mut pending = format!("pending {}", ledger.pending.human());
-        if !on_streams.is_empty() {
-            pending += &format!(" ({})", on_streams.join(", "));
-        }
-        let [live, padding, cached, unused, fragmented] =
-            [ledger.live, ledger.padding, ledger.cached, ledger.unused, account.fragmented].map(Bytes::human);
-        let (other_pools, room) = (account.other_pools.human(), account.room.human());
-        let outside = match account.outside {
-            Bytes::ZERO => String::new(),
-            outside => format!("outside pools {}, ", outside.human()),
-        };
-        let limit = book.program.setup.pools[*pool].max_size;
-        let limit = limit.filter(|max| max.0.checked_sub(ledger.total()) == Some(account.room.0));
-        let limit = limit.map(|max| format!(" (max_size {})", max.human())).unwrap_or_default();
-        let lines = [
-            format!("pool {}:  live {live}, padding {padding}, {pending},", names.pools[*pool]),
-            format!("  cached {cached}, unused {unused}; fragmented {fragmented}"),
-            match book.program.setup.pools[*pool].location.device() {
-                Some(device) => {
-                    let device = &names.devices[device];
-                    format!(
-                        "device {device}:  other pools {other_pools}, {outside}room for {room} more{limit}"
-                    )
-                }
-                None => format!("host:  other pools {other_pools}, room for {room} more{limit}"),
-            },
-        ];
-        let lines = lines.iter().flat_map(|line| wrap(line, 4, width.saturating_sub(2)));
-        lines.map(|line| format!("  {line}")).collect()
     }
 }
 

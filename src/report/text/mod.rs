@@ -6,6 +6,7 @@ mod devices;
 mod findings;
 mod graphs;
 mod judgement;
+mod memory;
 mod mismatches;
 mod pools;
 mod reasons;
@@ -16,6 +17,7 @@ mod timeline;
 use super::Origin;
 use super::names::Book;
 use crate::base::Nanos;
+use crate::explore::recover::Recovery;
 use crate::oracle::Verdict;
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Sink};
@@ -73,6 +75,8 @@ pub struct Closing<'a> {
     pub end: Nanos,
     /// The verdict.
     pub verdict: &'a Verdict,
+    /// What would have made failed allocations succeed.
+    pub recovery: &'a Recovery,
     /// The snapshots.
     pub compared: Compared,
     /// The command that accepts them.
@@ -109,6 +113,7 @@ pub struct Text<'p> {
     devices: devices::Devices,
     graphs: graphs::GraphPools,
     failures: judgement::Failures,
+    shortages: memory::Shortages,
     mismatches: mismatches::Mismatches,
 }
 
@@ -125,6 +130,7 @@ impl<'p> Text<'p> {
             devices: devices::Devices::new(program),
             graphs: Default::default(),
             failures: Default::default(),
+            shortages: Default::default(),
             mismatches: mismatches::Mismatches::new(program),
         }
     }
@@ -138,7 +144,7 @@ impl<'p> Text<'p> {
         sections.extend(self.pools.sections(book, width));
         sections.extend(self.graphs.sections(book, width));
         sections.extend(self.devices.sections(book, width));
-        sections.extend(self.failures.expected(book, verdict, width));
+        sections.extend(self.shortages.expected(book, verdict, closing.recovery, width));
         sections.extend(judgement::expectations(book, verdict, &closing.compared, width));
         let mut last = vec![String::new()];
         last.extend(summary(book, verdict, closing, width).lines().map(str::to_owned));
@@ -147,7 +153,8 @@ impl<'p> Text<'p> {
         let mut lines: Vec<String> = heading(book, &self.origin, width).lines().map(str::to_owned).collect();
         // What was found stands first and has no limit; what it was found in shares the rest of the lines.
         let room = LINES_MAX - lines.len() - last.len();
-        lines.extend(self.failures.lines(book, verdict, width));
+        let short = |stmt| self.shortages.lines(book, closing.recovery, stmt, width);
+        lines.extend(self.failures.lines(book, verdict, short, width));
         lines.extend(self.mismatches.lines(book, verdict, width));
         lines.extend(lay_out(sections, room));
         if let Compared::Different(differences) = &closing.compared {
@@ -173,6 +180,7 @@ impl Sink for Text<'_> {
         self.devices.event(&self.book, event);
         self.graphs.event(event);
         self.failures.event(event);
+        self.shortages.event(&self.book, event);
         self.mismatches.event(&self.book, event);
         self.book.event(event);
     }
