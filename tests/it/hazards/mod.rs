@@ -137,15 +137,17 @@ impl Verdicts {
         self.brute.iter().map(|fault| (fault.kind, fault.certainty, fault.line, fault.buffer)).collect()
     }
 
-    /// Whether one says what the other does not. Of several uses that one line races with, ours may name the latest ones
-    /// alone, and so leave out that one of the others was the host's, or was ordered by luck.
+    /// Whether one says what the other does not. Of several uses that clash with one line, ours may name the latest ones alone,
+    /// and so leave out that one of the others was the host's, or was ordered by luck.
     fn differ(&self) -> bool {
         let is_race = |kind| matches!(kind, FindingKind::Race | FindingKind::HostRace);
         let brute = self.brute();
         let is_told = |said: &Said| {
-            let is_like = |other: &Said| is_race(other.0) && (said.2, said.3) == (other.2, other.3);
-            let may_be_left_out = is_race(said.0) || said.0 == FindingKind::OrderedByLuck;
-            self.ours.contains(said) || (may_be_left_out && self.ours.iter().any(is_like))
+            let stands_for_it = |other: &Said| {
+                let is_like = is_race(said.0) && is_race(other.0) || said.0 == FindingKind::OrderedByLuck;
+                is_like && (said.2, said.3) == (other.2, other.3)
+            };
+            self.ours.contains(said) || self.ours.iter().any(stands_for_it)
         };
         !brute.iter().all(is_told) || !self.ours.is_subset(&brute) || !self.wrong.is_empty()
     }
