@@ -112,7 +112,9 @@ impl<'p> Expectations<'p> {
     }
 
     fn call(&mut self, stmt: StmtId, call: &Call) {
-        if let Some((calls, _)) = self.demanded.get_mut(&stmt) {
+        if !self.demanded.is_empty()
+            && let Some((calls, _)) = self.demanded.get_mut(&stmt)
+        {
             *calls += 1;
         }
         let is_launch =
@@ -205,7 +207,7 @@ impl Sink for Expectations<'_> {
         self.hazards.event(event, &mut self.findings);
         match event.kind {
             Kind::Call(call) => self.call(event.stmt, call),
-            Kind::Submitted => {
+            Kind::Submitted if self.launching.is_some() => {
                 if let Some(ticket) = event.ticket {
                     self.submitted(event.stmt, ticket);
                 }
@@ -215,8 +217,8 @@ impl Sink for Expectations<'_> {
             Kind::Expect { expect, operands } => self.judge(expect, operands),
             Kind::Snapshot { snapshot, .. } => self.snapshots[snapshot.index()] += 1,
             Kind::Skipped(buffer) => self.skipped.entry(event.stmt).or_insert((buffer, 0)).1 += 1,
-            Kind::Start => self.moment(event, false),
-            Kind::End => self.moment(event, true),
+            Kind::Start if !self.moments.is_empty() => self.moment(event, false),
+            Kind::End if !self.moments.is_empty() => self.moment(event, true),
             Kind::Deadlock(deadlock) => self.deadlock = Some((event.stmt, deadlock.clone())),
             _ => {}
         }

@@ -19,8 +19,8 @@ use crate::base::{
 };
 use crate::scenario::Program;
 use crate::trace::{
-    AllocId, Attribute, Call, Decision, Event, Exported, FindingKind, GraphCall, Imported, Kind,
-    Memory as Place, Model, Resource, Setup, Takes, Target, Ticket, Use,
+    AllocId, Attribute, Call, Event, Exported, FindingKind, GraphCall, Imported, Kind, Memory as Place,
+    Model, Range, Resource, Setup, Takes, Target, Ticket, Use,
 };
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -66,7 +66,8 @@ pub(super) struct Caller {
     /// The node of a graph that is launched.
     node: Option<Doing>,
     pub(super) uses: SmallVec<[Use; 3]>,
-    pub(super) placed: Option<Placed>,
+    /// What a node of a graph allocates.
+    pub(super) placed: Option<(AllocId, Range)>,
     pub(super) alloc: Option<AllocId>,
     /// What destroyed something that the call names.
     destroyed: Option<StmtId>,
@@ -119,12 +120,6 @@ pub(super) enum Returns {
     /// What is in pageable memory has been read.
     OnceStaged,
     OnceComplete,
-}
-
-/// An allocation that was placed.
-#[derive(Clone, Debug)]
-pub(super) struct Placed {
-    pub(super) decision: Decision,
 }
 
 fn returns(blocking: bool, to: Place, from: Option<Place>) -> Returns {
@@ -278,35 +273,46 @@ impl Hazards {
 
     /// Takes an event.
     pub(super) fn event(&mut self, event: &Event<'_>, findings: &mut Findings) {
-        if self.deferred.is_some() && !matches!(event.kind, Kind::Waits { .. }) {
-            self.complete(findings);
-        }
-        match event.kind {
-            Kind::Returned { .. } | Kind::OtherDevice { .. } => return,
-            Kind::OutOfReach { pool, device, .. } => return self.misuse.out_of_reach(pool, device),
-            Kind::Failed(failure) => return self.failed(event, failure, findings),
-            _ if self.unconfirmed.is_some() => self.confirm(findings),
+        match &event.kind {
+            // Nothing is learnt from these, least of all whether a call has failed.
+            Kind::Start | Kind::State { .. } | Kind::Returned { .. } | Kind::OtherDevice { .. } => return,
+            Kind::Waits { on, .. } => return self.waits(*on),
             _ => {}
         }
-        match (event.kind, event.ticket) {
-            (Kind::Call(call), _) => self.call(event, call),
-            (Kind::Submitted, Some(ticket)) => self.submitted(event, ticket, findings),
-            (Kind::Waits { on, .. }, Some(_)) if self.deferred.is_some() => self.waits(on),
-            (Kind::Ordered { before }, Some(ticket)) => self.clocks.compare(ticket, before),
-            (Kind::End, Some(ticket)) => self.ended(ticket, findings),
-            (Kind::Decided(decision), _) => self.decided(event, decision, findings),
-            (Kind::Named(name), _) => self.named(event.host, name),
-            (Kind::Synchronised { observed }, _) => self.synchronised(event.host, observed),
-            (Kind::Seen { .. }, _) => self.seen(event),
-            (Kind::Met, _) => self.met(event.host),
-            (Kind::Released { pool, .. }, _) => {
+        if self.deferred.is_some() || self.unconfirmed.is_some() {
+            self.settle(event, findings);
+        }
+        match &event.kind {
+            Kind::Call(call) => self.call(event, call),
+            Kind::End => self.ended(event.ticket, findings),
+            Kind::Submitted => self.submitted(event, findings),
+            Kind::Ordered { before } => self.clocks.compare(event.ticket, before),
+            Kind::Decided(decision) => self.decided(event, decision, findings),
+            Kind::Named(name) => self.named(event.host, *name),
+            Kind::OutOfReach { pool, device, .. } => self.misuse.out_of_reach(*pool, *device),
+            Kind::Failed(failure) => self.failed(event, *failure, findings),
+            Kind::Synchronised { observed } => self.synchronised(event.host, observed),
+            Kind::Seen { .. } => self.seen(event),
+            Kind::Met => self.met(event.host),
+            Kind::Released { pool, .. } => {
                 if let Doing::Sync(_) = self.callers[event.host].doing {
-                    self.lints.gave_back(pool, event.stmt);
+                    self.lints.gave_back(*pool, event.stmt);
                 }
             }
-            (Kind::Node { call, alloc }, Some(_)) => self.node(event, call, alloc),
-            (Kind::Freed(alloc), _) => self.reset_frees(event, alloc),
+            Kind::Node { call, alloc } => self.node(event, call, *alloc),
+            Kind::Freed(alloc) => self.reset_frees(event, *alloc),
             _ => {}
+        }
+    }
+
+    /// What the event before has left open is known now: an operation of a graph has all that it waits for, and a call has not
+    /// failed, unless this event says so.
+    fn settle(&mut self, event: &Event<'_>, findings: &mut Findings) {
+        self.complete(findings);
+        match event.kind {
+            Kind::OutOfReach { .. } => {}
+            Kind::Failed(_) if self.unconfirmed == Some(event.host) => self.unconfirmed = None,
+            _ => self.confirm(findings),
         }
     }
 
@@ -386,10 +392,6 @@ impl Hazards {
 
     fn failed(&mut self, event: &Event<'_>, failure: crate::trace::Failure, findings: &mut Findings) {
         let caller = &self.callers[event.host];
-        // A call of another thread may have come in between.
-        if self.unconfirmed == Some(event.host) {
-            self.unconfirmed = None;
-        }
         let Caller { doing, uses, destroyed, .. } = caller;
         let freed = match *doing {
             Doing::Free(alloc) | Doing::PlainFree(alloc) => Some((alloc, false)),
@@ -403,7 +405,8 @@ impl Hazards {
         self.callers[event.host].doing = Doing::Other;
     }
 
-    fn submitted(&mut self, event: &Event<'_>, ticket: Ticket, findings: &mut Findings) {
+    fn submitted(&mut self, event: &Event<'_>, findings: &mut Findings) {
+        let Some(ticket) = event.ticket else { return };
         self.clocks.begin(event.host, ticket.stream);
         match self.callers[event.host].doing {
             Doing::Launch(_) => self.deferred = Some((event.host, event.stmt, ticket)),
@@ -444,7 +447,7 @@ impl Hazards {
         let stream = ticket.stream;
         let mut closed = None;
         match doing {
-            Doing::Alloc(pool) => self.allocates(host, stmt, ticket, pool, findings),
+            Doing::Alloc(_) => self.allocates(host, stmt, ticket),
             Doing::Free(alloc) => self.frees(host, stmt, ticket, alloc, findings),
             Doing::Use { .. } => self.uses(host, stmt, ticket, findings),
             Doing::Part(collective) => {
@@ -476,12 +479,13 @@ impl Hazards {
             }
             _ => {}
         }
-        self.closes(closed, findings);
+        if let Some(closed) = closed {
+            self.closes(closed, findings);
+        }
     }
 
     /// A gate has closed.
-    pub(super) fn closes(&mut self, closed: Option<(Gate, Clock)>, findings: &mut Findings) {
-        let Some((gate, clock)) = closed else { return };
+    fn closes(&mut self, (gate, clock): (Gate, Clock), findings: &mut Findings) {
         let launches = self.last_launches.iter_mut().flatten().map(|(_, clock)| clock);
         launches.chain(self.launched.values_mut()).for_each(|known| {
             super::clocks::pass(known, gate, &clock);
@@ -490,14 +494,19 @@ impl Hazards {
     }
 
     fn gives(&mut self, host: HostId, signal: SignalId, findings: &mut Findings) {
-        let closed = self.meetings.give(&mut self.clocks, host, signal);
-        self.closes(closed, findings);
+        if let Some(closed) = self.meetings.give(&mut self.clocks, host, signal) {
+            self.closes(closed, findings);
+        }
     }
 
-    fn ended(&mut self, ticket: Ticket, findings: &mut Findings) {
+    fn ended(&mut self, ticket: Option<Ticket>, findings: &mut Findings) {
+        let Some(ticket) = ticket else { return };
         self.blocks.done[ticket.stream.index()] = ticket.seq;
-        let closed = self.meetings.ended(&mut self.clocks, ticket);
-        self.closes(closed, findings);
+        if self.meetings.has_promises()
+            && let Some(closed) = self.meetings.ended(&mut self.clocks, ticket)
+        {
+            self.closes(closed, findings);
+        }
     }
 
     /// The event that it is.
@@ -523,14 +532,11 @@ impl Hazards {
         }
     }
 
-    fn node(&mut self, event: &Event<'_>, call: &Call, alloc: Option<(AllocId, crate::trace::Range)>) {
+    fn node(&mut self, event: &Event<'_>, call: &Call, alloc: Option<(AllocId, Range)>) {
         let caller = &mut self.callers[event.host];
         caller.uses.clear();
         caller.node = Some(Doing::of(call, &mut caller.uses));
-        if let Some((alloc, range)) = alloc {
-            let decision = Decision::plain(alloc, range, range.size, crate::base::Bytes::ZERO);
-            caller.placed = Some(Placed { decision });
-        }
+        caller.placed = alloc;
     }
 
     fn named(&mut self, host: HostId, name: BufferId) {
