@@ -25,6 +25,7 @@ mod graphs;
 mod handles;
 #[cfg(feature = "cli")]
 mod harness;
+mod hazards;
 #[cfg(feature = "cli")]
 mod levels;
 mod loops;

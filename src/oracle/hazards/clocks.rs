@@ -1,0 +1,548 @@
+//! What is before what, as far as the events of a run say: a clock for each stream, host thread, event and signal.
+//!
+//! A clock counts, for each stream and each host thread, how many of its operations or calls are before a point, and it does so
+//! twice: whatever the timing is, and in this run. Only the second one takes in what a query happened to find, a wait that the
+//! allocator inserted and memory that was taken since its free had happened to complete. An access asks for one counter. What
+//! comes to be before an operation only after its submission, a signal or the other parts of a collective, stands in a clock as
+//! a gate until it is known.
+//!
+//! It must not know memory. No code of `order` or `engine` is used: where they see another order, one of the two is wrong.
+//!
+//! Rules: CUDA driver API, `cuEventRecord`, `cuStreamWaitEvent`, "Stream synchronization behavior", `cuStreamSynchronize`.
+
+use crate::base::{DeviceId, EventId, HostId, StreamId};
+use crate::oracle::findings::Point;
+use crate::trace::{Cut, Setup, StreamKind, Target, Ticket};
+use smallvec::SmallVec;
+
+/// A point of a run: the `at`-th operation of a stream, or call of a host thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Mark {
+    /// The stream; a host thread comes after all streams.
+    pub(super) agent: u32,
+    /// Counted from 1.
+    pub(super) at: u32,
+}
+
+/// Something that will come to be before operations that are submitted already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Gate(pub(super) u32);
+
+/// How a point stands to a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stands {
+    /// It is before it, whatever the timing is.
+    Before,
+    /// It is before it in this run.
+    ByLuck,
+    /// Nothing orders the two.
+    Apart,
+}
+
+/// What is before a point.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clock {
+    /// What is before it whatever the timing is, and then the same in this run.
+    counters: Vec<u32>,
+    /// What else will be, once these are known.
+    pub(super) gates: SmallVec<[Gate; 1]>,
+}
+
+impl Clock {
+    fn new(width: usize) -> Self {
+        Self { counters: vec![0; 2 * width], gates: SmallVec::new() }
+    }
+
+    fn width(&self) -> usize {
+        self.counters.len() / 2
+    }
+
+    /// How a point stands to this one.
+    pub(super) fn stands(&self, mark: Mark) -> Stands {
+        let agent = mark.agent as usize;
+        if self.counters[agent] >= mark.at {
+            return Stands::Before;
+        }
+        match self.counters[self.width() + agent] >= mark.at {
+            true => Stands::ByLuck,
+            false => Stands::Apart,
+        }
+    }
+
+    /// Whether a point is before this one, whatever the timing is.
+    pub(super) fn has(&self, mark: Mark) -> bool {
+        self.counters[mark.agent as usize] >= mark.at
+    }
+
+    /// Whether a point is before this one in this run.
+    pub(super) fn has_here(&self, mark: Mark) -> bool {
+        self.counters[self.width() + mark.agent as usize] >= mark.at
+    }
+
+    fn set(&mut self, mark: Mark) {
+        let (agent, width) = (mark.agent as usize, self.width());
+        self.counters[agent] = mark.at;
+        self.counters[width + agent] = mark.at;
+    }
+
+    /// Joins another one; says whether that added anything that holds whatever the timing is.
+    fn join(&mut self, other: &Clock) -> bool {
+        let width = self.width();
+        let (always, here) = self.counters.split_at_mut(width);
+        let (other_always, other_here) = other.counters.split_at(width);
+        let has_grown = join(always, other_always);
+        join(here, other_here);
+        for gate in &other.gates {
+            if !self.gates.contains(gate) {
+                self.gates.push(*gate);
+            }
+        }
+        has_grown
+    }
+
+    /// Joins another one for this run alone; says whether that added anything.
+    fn join_here(&mut self, other: &[u32]) -> bool {
+        let width = self.width();
+        join(&mut self.counters[width..], other)
+    }
+
+    /// What is before it in this run.
+    pub(super) fn here(&self) -> &[u32] {
+        &self.counters[self.width()..]
+    }
+
+    /// Whether everything in another one is in this one, whatever the timing is.
+    pub(super) fn covers(&self, other: &Clock) -> bool {
+        let width = self.width();
+        self.counters[..width].iter().zip(&other.counters[..width]).all(|(own, other)| own >= other)
+            && other.gates.iter().all(|gate| self.gates.contains(gate))
+    }
+
+    /// Whether each operation in it is within a cut.
+    pub(super) fn is_within(&self, cut: &Cut) -> bool {
+        self.counters.iter().zip(cut).all(|(own, cut)| own <= cut)
+    }
+
+    /// Joins another one.
+    pub(super) fn add(&mut self, other: &Clock) {
+        self.join(other);
+    }
+
+    fn copy(&mut self, other: &Clock) {
+        self.counters.copy_from_slice(&other.counters);
+        self.gates.clone_from(&other.gates);
+    }
+}
+
+/// Joins `from` into `into`; says whether that added anything.
+fn join(into: &mut [u32], from: &[u32]) -> bool {
+    let mut news = 0;
+    for (into, from) in into.iter_mut().zip(from) {
+        news |= u32::from(*from > *into);
+        *into = (*into).max(*from);
+    }
+    news != 0
+}
+
+/// A stream.
+#[derive(Clone, Debug)]
+struct Lane {
+    device: usize,
+    kind: StreamKind,
+    /// What is before the end of its last operation, that one included.
+    clock: Clock,
+    /// For each host thread, how often its clock had grown when this stream learnt of it.
+    hosts: Vec<u32>,
+    /// The same for what the legacy default stream puts before it.
+    barrier: u32,
+    /// Whether it has operations that the legacy default stream has not waited for.
+    is_ahead: bool,
+    /// From which operation on it is behind each gate.
+    behind: SmallVec<[(Gate, u32); 1]>,
+}
+
+/// A host thread.
+#[derive(Clone, Debug)]
+struct Thread {
+    clock: Clock,
+    /// How often the clock has grown, its own calls aside.
+    version: u32,
+    calls: u32,
+}
+
+/// What the legacy default stream of a device puts before the operations of its blocking streams.
+#[derive(Clone, Debug)]
+struct Barrier {
+    clock: Clock,
+    version: u32,
+    /// The blocking streams that have operations which it has not waited for.
+    ahead: Vec<usize>,
+}
+
+/// What a gate comes to.
+#[derive(Clone, Debug, Default)]
+struct Opening {
+    /// Free for another use.
+    is_free: bool,
+    clock: Clock,
+}
+
+/// The clocks of one run so far.
+#[derive(Clone, Debug)]
+pub(super) struct Clocks {
+    lanes: Vec<Lane>,
+    threads: Vec<Thread>,
+    /// What each event has captured last; `None`: nothing so far.
+    records: Vec<Option<Clock>>,
+    /// For each device with a legacy default stream that is used.
+    barriers: Vec<Option<Barrier>>,
+    gates: Vec<Opening>,
+    /// Whether each edge so far is one that the engine sees too, and the same in both halves of the clocks.
+    is_exact: bool,
+    /// Whether a gate has added an edge, which the engine does not see.
+    is_gated: bool,
+}
+
+impl Clocks {
+    pub(super) fn new(setup: &Setup) -> Self {
+        let width = setup.streams.len() + setup.hosts;
+        let clock = || Clock::new(width);
+        let lane = |stream: &crate::trace::StreamSetup| Lane {
+            device: stream.device.index(),
+            kind: stream.kind,
+            clock: clock(),
+            hosts: vec![0; setup.hosts],
+            barrier: 0,
+            is_ahead: false,
+            behind: SmallVec::new(),
+        };
+        let has_legacy = |device: DeviceId| {
+            setup.streams.iter().any(|stream| stream.kind == StreamKind::Legacy && stream.device == device)
+        };
+        let barrier = |device: DeviceId| {
+            has_legacy(device).then(|| Barrier { clock: clock(), version: 0, ahead: Vec::new() })
+        };
+        Self {
+            lanes: setup.streams.iter().map(lane).collect(),
+            threads: (0..setup.hosts).map(|_| Thread { clock: clock(), version: 0, calls: 0 }).collect(),
+            records: setup.events.iter().map(|_| None).collect(),
+            barriers: setup.devices.indices().map(barrier).collect(),
+            gates: Vec::new(),
+            is_exact: true,
+            is_gated: false,
+        }
+    }
+
+    /// A clock before the first call.
+    pub(super) fn empty(&self) -> Clock {
+        Clock::new(self.lanes.len() + self.threads.len())
+    }
+
+    /// The mark of an operation.
+    pub(super) fn of_operation(ticket: Ticket) -> Mark {
+        Mark { agent: ticket.stream.index() as u32, at: ticket.seq }
+    }
+
+    /// The mark of the latest call of a host thread.
+    pub(super) fn of_host(&self, host: HostId) -> Mark {
+        Mark { agent: (self.lanes.len() + host.index()) as u32, at: self.threads[host.index()].calls }
+    }
+
+    /// Whether a mark is one of a host thread.
+    pub(super) fn is_host(&self, mark: Mark) -> bool {
+        mark.agent as usize >= self.lanes.len()
+    }
+
+    /// A mark as others know it.
+    pub(super) fn point(&self, mark: Mark) -> Point {
+        match (mark.agent as usize).checked_sub(self.lanes.len()) {
+            Some(host) => Point::Host(HostId::from_usize(host), mark.at),
+            None => {
+                Point::Operation(Ticket { stream: StreamId::from_usize(mark.agent as usize), seq: mark.at })
+            }
+        }
+    }
+
+    /// What is before the next operation of a stream, and after its submission what is before its end.
+    pub(super) fn stream(&self, stream: StreamId) -> &Clock {
+        &self.lanes[stream.index()].clock
+    }
+
+    /// What is before the next call of a host thread.
+    pub(super) fn host(&self, host: HostId) -> &Clock {
+        &self.threads[host.index()].clock
+    }
+
+    /// What an event has captured last.
+    pub(super) fn record_of(&self, event: EventId) -> Option<&Clock> {
+        self.records[event.index()].as_ref()
+    }
+
+    /// Whether an operation is the last one of its stream.
+    pub(super) fn is_last(&self, mark: Mark) -> bool {
+        self.lanes
+            .get(mark.agent as usize)
+            .is_some_and(|lane| !lane.clock.has(Mark { at: mark.at + 1, ..mark }))
+    }
+
+    /// A host thread makes a call.
+    pub(super) fn calls(&mut self, host: HostId) {
+        let mark = self.of_host(host);
+        let thread = &mut self.threads[host.index()];
+        thread.calls += 1;
+        thread.clock.set(Mark { at: thread.calls, ..mark });
+    }
+
+    /// The operation is submitted by this host thread: brings the clock of its stream to what is before it, but for waits.
+    pub(super) fn begin(&mut self, host: HostId, stream: StreamId) {
+        let own = self.of_host(host);
+        let Self { lanes, threads, barriers, .. } = self;
+        let lane = &mut lanes[stream.index()];
+        let thread = &threads[host.index()];
+        if lane.hosts[host.index()] != thread.version {
+            lane.hosts[host.index()] = thread.version;
+            lane.clock.join(&thread.clock);
+        }
+        lane.clock.set(own);
+        let (device, kind) = (lane.device, lane.kind);
+        let Some(barrier) = &mut barriers[device] else { return };
+        match kind {
+            StreamKind::NonBlocking => {}
+            StreamKind::Blocking | StreamKind::PerThread => {
+                if lane.barrier != barrier.version {
+                    lane.barrier = barrier.version;
+                    lane.clock.join(&barrier.clock);
+                }
+            }
+            StreamKind::Legacy => {
+                let mut clock = std::mem::take(&mut lane.clock);
+                for other in barrier.ahead.drain(..) {
+                    lanes[other].is_ahead = false;
+                    clock.join(&lanes[other].clock);
+                }
+                lanes[stream.index()].clock = clock;
+            }
+        }
+    }
+
+    /// The operation waits for what an event has captured; says whether that is more than was before it anyway.
+    pub(super) fn wait(&mut self, stream: StreamId, event: EventId) -> bool {
+        let Some(record) = &self.records[event.index()] else { return false };
+        self.lanes[stream.index()].clock.join(record)
+    }
+
+    /// The operation comes after everything in a clock.
+    pub(super) fn wait_for(&mut self, stream: StreamId, clock: &Clock) {
+        self.lanes[stream.index()].clock.join(clock);
+    }
+
+    /// The latest operation of a stream ends after everything in a clock, which the engine does not see.
+    pub(super) fn wait_unseen(&mut self, stream: StreamId, clock: &Clock) {
+        self.lanes[stream.index()].clock.join(clock);
+        self.is_gated = true;
+    }
+
+    /// The operation comes after these in this run. `is_seen`: so does the engine see it.
+    pub(super) fn wait_here(&mut self, stream: StreamId, here: &[u32], is_seen: bool) {
+        let has_grown = self.lanes[stream.index()].clock.join_here(here);
+        self.is_exact &= is_seen || !has_grown;
+    }
+
+    /// The operation is in its stream.
+    pub(super) fn end(&mut self, ticket: Ticket) {
+        let nth = ticket.stream.index();
+        let lane = &mut self.lanes[nth];
+        if lane.behind.len() != lane.clock.gates.len() {
+            let gates = lane.clock.gates.iter().copied();
+            let new = gates.filter(|gate| lane.behind.iter().all(|(known, _)| known != gate));
+            let new: SmallVec<[Gate; 1]> = new.collect();
+            lane.behind.extend(new.into_iter().map(|gate| (gate, ticket.seq)));
+        }
+        lane.clock.set(Self::of_operation(ticket));
+        let Some(barrier) = &mut self.barriers[lane.device] else { return };
+        match lane.kind {
+            StreamKind::NonBlocking => {}
+            StreamKind::Blocking | StreamKind::PerThread => {
+                if !std::mem::replace(&mut lane.is_ahead, true) {
+                    barrier.ahead.push(nth);
+                }
+            }
+            StreamKind::Legacy => {
+                barrier.clock.copy(&lane.clock);
+                barrier.version += 1;
+            }
+        }
+    }
+
+    /// An event captures a stream up to its latest operation.
+    pub(super) fn record(&mut self, stream: StreamId, event: EventId) {
+        let clock = &self.lanes[stream.index()].clock;
+        match &mut self.records[event.index()] {
+            Some(record) => record.copy(clock),
+            none => *none = Some(clock.clone()),
+        }
+    }
+
+    /// The streams whose latest operations a synchronise with this target waits for.
+    fn awaited(&self, target: Target) -> impl Iterator<Item = &Clock> {
+        let (event, device, own) = match target {
+            Target::Event(event) => (self.record_of(event), None, None),
+            Target::Device(device) => (None, Some(device.index()), None),
+            Target::Stream(stream) => (None, None, Some(stream.index())),
+        };
+        let legacy = own.map(|own| &self.lanes[own]).filter(|lane| lane.kind == StreamKind::Legacy);
+        let legacy = legacy.map(|lane| lane.device);
+        let is_blocking = |lane: &Lane| matches!(lane.kind, StreamKind::Blocking | StreamKind::PerThread);
+        let lanes = self.lanes.iter().enumerate().filter(move |(nth, lane)| {
+            own == Some(*nth)
+                || device == Some(lane.device)
+                || legacy == Some(lane.device) && is_blocking(lane)
+        });
+        lanes.map(|(_, lane)| &lane.clock).chain(event)
+    }
+
+    /// Whether a synchronise with this target adds no order to what a host thread knows, and proves nothing beyond a cut.
+    pub(super) fn is_known(&self, host: HostId, target: Target, observed: &Cut) -> bool {
+        let thread = &self.threads[host.index()];
+        self.awaited(target).all(|clock| thread.clock.covers(clock) && clock.is_within(observed))
+    }
+
+    /// What a call waits for is before everything that the host thread does after it. `always`: whatever the timing is.
+    pub(super) fn synchronise(&mut self, host: HostId, target: Target, always: bool) {
+        let mut thread = std::mem::replace(
+            &mut self.threads[host.index()],
+            Thread { clock: Clock::default(), version: 0, calls: 0 },
+        );
+        for clock in self.awaited(target) {
+            match always {
+                true => {
+                    thread.clock.join(clock);
+                }
+                false => {
+                    thread.clock.join_here(clock.here());
+                }
+            }
+        }
+        thread.version += 1;
+        self.threads[host.index()] = thread;
+    }
+
+    /// A clock is before everything that the host thread does from now on.
+    pub(super) fn learns(&mut self, host: HostId, clock: &Clock) {
+        let thread = &mut self.threads[host.index()];
+        thread.clock.join(clock);
+        thread.version += 1;
+    }
+
+    /// The host thread goes on once what is in a stream by now is complete.
+    pub(super) fn learns_stream(&mut self, host: HostId, stream: StreamId) {
+        let thread = &mut self.threads[host.index()];
+        thread.clock.join(&self.lanes[stream.index()].clock);
+        thread.version += 1;
+    }
+
+    /// What one host thread knows, another one knows too.
+    pub(super) fn follow(&mut self, from: HostId, to: HostId) {
+        if from != to {
+            let clock = self.threads[from.index()].clock.clone();
+            self.learns(to, &clock);
+        }
+    }
+
+    /// Joins what a host thread knows into a clock.
+    pub(super) fn carry(&self, host: HostId, into: &mut Clock) {
+        into.join(&self.threads[host.index()].clock);
+    }
+
+    /// Joins what is before the end of the latest operation of a stream into a clock.
+    pub(super) fn carry_stream(&self, stream: StreamId, into: &mut Clock) {
+        into.join(&self.lanes[stream.index()].clock);
+    }
+
+    /// Compares what the engine sees before an operation.
+    ///
+    /// # Panics
+    /// Where the two differ, which is a bug of Millpond.
+    pub(super) fn compare(&self, ticket: Option<Ticket>, told: &Cut) {
+        let Some(ticket) = ticket else { return };
+        let here = self.lanes[ticket.stream.index()].clock.here();
+        let is_equal = here.iter().zip(told).all(|(own, told)| own == told);
+        let is_more = || here.iter().zip(told).all(|(own, told)| own >= told);
+        let holds = if self.is_exact && !self.is_gated { is_equal } else { is_equal || is_more() };
+        assert!(
+            holds,
+            "the order of {ticket:?} is seen differently, which is a bug of millpond: {told:?} and {here:?}"
+        );
+    }
+}
+
+/// Gates.
+impl Clocks {
+    /// Something that operations will turn out to be after.
+    pub(super) fn open(&mut self) -> Gate {
+        let clock = self.empty();
+        let free = self.gates.iter().position(|gate| gate.is_free);
+        let new = Opening { is_free: false, clock };
+        match free {
+            Some(nth) => self.gates[nth] = new,
+            None => self.gates.push(new),
+        }
+        Gate(free.unwrap_or(self.gates.len() - 1) as u32)
+    }
+
+    /// The next operations of a stream are behind a gate.
+    pub(super) fn put_behind(&mut self, stream: StreamId, gate: Gate) {
+        let gates = &mut self.lanes[stream.index()].clock.gates;
+        if !gates.contains(&gate) {
+            gates.push(gate);
+        }
+    }
+
+    /// The gates that a point is behind.
+    pub(super) fn gates_of(&self, mark: Mark) -> impl Iterator<Item = Gate> + '_ {
+        let lane = self.lanes.get(mark.agent as usize);
+        let behind = lane.into_iter().flat_map(|lane| lane.behind.iter());
+        behind.filter(move |(_, from)| *from <= mark.at).map(|(gate, _)| *gate)
+    }
+
+    /// What is before a stream's next operation is before a gate.
+    pub(super) fn gate_takes(&mut self, gate: Gate, stream: StreamId) {
+        self.gates[gate.0 as usize].clock.join(&self.lanes[stream.index()].clock);
+    }
+
+    /// It is known what is before a gate: that, and what the gate has taken. Returns it.
+    pub(super) fn close(&mut self, gate: Gate, clock: &Clock) -> Clock {
+        let opening = &mut self.gates[gate.0 as usize];
+        opening.is_free = true;
+        let mut all = std::mem::take(&mut opening.clock);
+        all.join(clock);
+        all.gates.retain(|other| *other != gate);
+        self.is_gated = true;
+        let of_gates = self.gates.iter_mut().filter(|other| !other.is_free).map(|other| &mut other.clock);
+        let of_barriers = self.barriers.iter_mut().flatten();
+        let barriers = of_barriers.map(|barrier| (&mut barrier.clock, Some(&mut barrier.version)));
+        let threads = self.threads.iter_mut().map(|thread| (&mut thread.clock, Some(&mut thread.version)));
+        let lanes = self.lanes.iter_mut().map(|lane| {
+            lane.behind.retain(|(known, _)| *known != gate);
+            &mut lane.clock
+        });
+        let others = lanes.chain(self.records.iter_mut().flatten()).chain(of_gates);
+        for (known, version) in others.map(|clock| (clock, None)).chain(barriers).chain(threads) {
+            if pass(known, gate, &all) {
+                version.into_iter().for_each(|version| *version += 1);
+            }
+        }
+        all
+    }
+}
+
+/// A clock that was behind a gate has now what was before the gate; says whether it was.
+pub(super) fn pass(clock: &mut Clock, gate: Gate, all: &Clock) -> bool {
+    let before = clock.gates.len();
+    clock.gates.retain(|other| *other != gate);
+    let was_behind = clock.gates.len() != before;
+    if was_behind {
+        clock.join(all);
+    }
+    was_behind
+}

@@ -1,0 +1,557 @@
+//! The life of memory: what must be before what for an allocation, its uses and its free, and what a synchronise adds to that.
+//!
+//! Rules: CUDA driver API, `cuMemAllocAsync` ("the allocation must not be accessed until .. the allocation operation completes"),
+//! `cuMemFreeAsync` (accesses after the call returns are undefined); CUDA Programming Guide 4.3.2.1 and 4.3.2.2.
+
+use super::clocks::{Clock, Clocks, Mark, Stands};
+use super::judge::{Demand, Judge};
+use super::lints::{Growth, Waited};
+use super::memory::{Free, Record, Touch};
+use super::{Doing, Hazards, Returns};
+use crate::base::{BufferId, Bytes, EventId, HostId, PoolId, StmtId, StreamId};
+use crate::oracle::findings::{Certainty, Findings, Found, Missing, Moment, Role};
+use crate::trace::{
+    Access, AllocId, Cut, Decision, Event, Exported, FindingKind, Imported, Memory as Place, Policy, Target,
+    Ticket, Use,
+};
+use smallvec::SmallVec;
+
+/// Who touches or frees memory, by which statement: an operation of a stream, or a host thread at once.
+#[derive(Clone, Copy, Debug)]
+struct By {
+    host: HostId,
+    stream: Option<StreamId>,
+    mark: Mark,
+    stmt: StmtId,
+}
+
+impl By {
+    /// What is before it.
+    fn clock(self, clocks: &Clocks) -> &Clock {
+        match self.stream {
+            Some(stream) => clocks.stream(stream),
+            None => clocks.host(self.host),
+        }
+    }
+}
+
+/// What a finding is about beside its statement: others, names, and the allocation.
+type About<'a> = (&'a [(Role, Option<StmtId>)], &'a [Option<BufferId>], Option<AllocId>);
+
+/// Who judges, by which clocks, and what is found.
+struct Court<'a> {
+    judge: &'a mut Judge,
+    clocks: &'a Clocks,
+    findings: &'a mut Findings,
+}
+
+impl Court<'_> {
+    fn demand(&mut self, demand: &Demand<'_>, clock: &Clock, stands: Stands) -> bool {
+        self.judge.demand(demand, clock, stands, self.clocks, self.findings)
+    }
+
+    /// An allocation is before what touches or frees it.
+    fn is_allocated(&mut self, record: &Record, kind: FindingKind, by: By) {
+        let clock = by.clock(self.clocks);
+        let stands = clock.stands(record.allocated.0);
+        if stands == Stands::Before {
+            return;
+        }
+        let demand = Demand {
+            kind,
+            from: record.allocated,
+            to: (by.mark, by.stmt),
+            either_way: false,
+            stmt: by.stmt,
+            others: &[Hazards::allocation(record)],
+            names: &[record.name],
+            alloc: Some(record.id),
+        };
+        self.demand(&demand, clock, stands);
+    }
+
+    /// Memory is touched: what touched the same bytes before is before it or after it.
+    fn touches(&mut self, record: &mut Record, by: By, used: &Use, is_imported: bool) {
+        let allocation = Hazards::allocation(record);
+        let (names, alloc) = ([record.name], Some(record.id));
+        let clock = by.clock(self.clocks);
+        let touch = touch(by, used, is_imported);
+        let bytes = (used.from.0, used.end().0);
+        let is_unwritten = record.extent.touch(bytes, used.access, touch, clock, |known, stands| {
+            let others = [(Role::Use, Some(known.stmt)), allocation];
+            self.meets(by, known, clock, stands, (&others, &names, alloc));
+        });
+        if is_unwritten && record.freed.is_none() {
+            self.findings.add(Found {
+                others: &[allocation],
+                names: &names,
+                ..Found::plain(FindingKind::UninitialisedRead, by.stmt)
+            });
+        }
+    }
+
+    /// Two touches of the same bytes, one of which writes, are in an order.
+    fn meets(
+        &mut self,
+        by: By,
+        known: Touch,
+        clock: &Clock,
+        stands: Stands,
+        (others, names, alloc): About<'_>,
+    ) {
+        let is_of_host = self.clocks.is_host(known.mark) || self.clocks.is_host(by.mark);
+        let demand = Demand {
+            kind: if is_of_host { FindingKind::HostRace } else { FindingKind::Race },
+            from: (known.mark, known.stmt),
+            to: (by.mark, by.stmt),
+            either_way: true,
+            stmt: by.stmt,
+            others,
+            names,
+            alloc,
+        };
+        self.demand(&demand, clock, stands);
+    }
+
+    /// Memory is touched after the call that freed it returned, whatever the order of the operations is (CUDA driver API,
+    /// `cuMemFreeAsync`). Says whether it was freed.
+    fn is_freed(&mut self, record: &mut Record, by: By, used: &Use) -> bool {
+        let Some(free) = record.freed else { return false };
+        let is_certain = self.clocks.host(by.host).has(free.call) || by.clock(self.clocks).has(free.mark);
+        let missing = Missing {
+            from: Moment { stmt: by.stmt, point: self.clocks.point(by.mark) },
+            to: Moment { stmt: free.stmt, point: self.clocks.point(free.mark) },
+            alloc: Some(record.id),
+        };
+        self.findings.add(Found {
+            certainty: Some(if is_certain { Certainty::Definite } else { Certainty::Possible }),
+            others: &[(Role::Free, Some(free.stmt)), Hazards::allocation(record)],
+            names: &[record.name],
+            missing: Some(missing),
+            ..Found::plain(FindingKind::UseAfterFree, by.stmt)
+        });
+        if record.taken.is_none() {
+            record.astray.push(touch(by, used, false));
+        }
+        true
+    }
+
+    /// What touched memory is before its free.
+    fn are_over(&mut self, record: &mut Record, by: By) {
+        let clock = by.clock(self.clocks);
+        let allocation = Hazards::allocation(record);
+        let (names, alloc) = ([record.name], Some(record.id));
+        let mut astray = std::mem::take(&mut record.astray);
+        for touch in record.extent.touches().filter(|touch| !touch.is_imported) {
+            let stands = clock.stands(touch.mark);
+            if stands == Stands::Before || astray.contains(touch) {
+                continue;
+            }
+            let demand = Demand {
+                kind: FindingKind::UseAfterFree,
+                from: (touch.mark, touch.stmt),
+                to: (by.mark, by.stmt),
+                either_way: false,
+                stmt: by.stmt,
+                others: &[(Role::Use, Some(touch.stmt)), allocation],
+                names: &names,
+                alloc,
+            };
+            if !self.demand(&demand, clock, stands) {
+                astray.push(*touch);
+            }
+        }
+        record.astray = astray;
+    }
+}
+
+fn touch(by: By, used: &Use, is_imported: bool) -> Touch {
+    Touch { mark: by.mark, stmt: by.stmt, writes: used.access != Access::Read, is_imported }
+}
+
+impl Hazards {
+    /// A host thread waits for work.
+    pub(super) fn synchronise(&mut self, host: HostId, stmt: StmtId, target: Target) {
+        let target = self.rooted(target);
+        self.tell_waited(host, stmt, target);
+        self.clocks.synchronise(host, target, true);
+    }
+
+    fn rooted(&self, target: Target) -> Target {
+        match target {
+            Target::Event(event) => Target::Event(self.root(event)),
+            target => target,
+        }
+    }
+
+    fn tell_waited(&mut self, host: HostId, stmt: StmtId, target: Target) {
+        let event = match target {
+            Target::Event(event) => Some(event),
+            Target::Stream(_) | Target::Device(_) => None,
+        };
+        let how = match event.map(|event| self.clocks.record_of(event)) {
+            Some(None) => Waited::ForNothing,
+            _ if self.clocks.is_known(host, target, &self.blocks.observed) => Waited::InVain,
+            _ => Waited::Usefully,
+        };
+        self.lints.waited(stmt, event, how);
+    }
+
+    /// A synchronise has returned. That a plain free was one is not to be relied on.
+    pub(super) fn synchronised(&mut self, host: HostId, observed: &Cut) {
+        self.blocks.observe(observed, &mut self.memory);
+        if let Doing::PlainFree(alloc) = self.callers[host].doing
+            && let Some(device) = self.memory.get(alloc).and_then(|record| record.outside)
+        {
+            self.clocks.synchronise(host, Target::Device(device), false);
+        }
+    }
+
+    /// A query or a poll has found complete what it asked for.
+    pub(super) fn seen(&mut self, event: &Event<'_>) {
+        let host = event.host;
+        match self.callers[host].doing {
+            Doing::Poll(target) => {
+                let target = self.rooted(target);
+                self.tell_waited(host, event.stmt, target);
+                self.clocks.synchronise(host, target, true);
+            }
+            Doing::Query(target) => {
+                let target = self.rooted(target);
+                if let Target::Event(event) = target {
+                    self.lints.looked_at(event);
+                }
+                self.clocks.synchronise(host, target, false);
+            }
+            _ => {}
+        }
+    }
+
+    /// A stream waits for an event.
+    pub(super) fn waits_for(&mut self, stmt: StmtId, ticket: Ticket, event: EventId) {
+        let event = self.root(event);
+        let how = match self.clocks.record_of(event).is_some() {
+            false => Waited::ForNothing,
+            true if self.clocks.wait(ticket.stream, event) => Waited::Usefully,
+            true => Waited::InVain,
+        };
+        self.lints.waited(stmt, Some(event), how);
+    }
+
+    /// An allocation is placed: memory outside of pools and imports live from now on, others with their operation.
+    pub(super) fn decided(&mut self, event: &Event<'_>, decision: &Decision, findings: &mut Findings) {
+        let host = event.host;
+        match self.callers[host].doing {
+            Doing::Alloc(pool) => {
+                let Some(ticket) = event.ticket else { return };
+                self.clocks.begin(host, ticket.stream);
+                self.lives(host, (Clocks::of_operation(ticket), event.stmt), decision, pool);
+                if let Some(pool) = pool.filter(|_| self.rules.is_sound && decision.alloc != AllocId::NULL) {
+                    self.served(event.stmt, ticket, pool, decision, findings);
+                }
+            }
+            Doing::Malloc(device) => {
+                let mark = self.clocks.of_host(host);
+                self.lives(host, (mark, event.stmt), decision, None);
+                if let Some(record) = self.memory.get_mut(decision.alloc) {
+                    record.outside = Some(device);
+                }
+            }
+            // It lives once it is launched; until then it has a name.
+            Doing::NodeAlloc => {
+                let mark = self.clocks.of_host(host);
+                self.lives(host, (mark, event.stmt), decision, None);
+                if let Some(record) = self.memory.get_mut(decision.alloc) {
+                    record.is_planned = true;
+                }
+            }
+            Doing::Import(under, Imported::Memory(pool)) => {
+                let mark = self.clocks.of_host(host);
+                self.lives(host, (mark, event.stmt), decision, Some(pool));
+                let Some(Exported::Memory(of)) = self.exported.get(&under).copied() else { return };
+                let Some(source) = self.memory.get_mut(of) else { return };
+                source.imports.push(decision.alloc);
+                if let Some(record) = self.memory.get_mut(decision.alloc) {
+                    (record.of, record.is_awaited) = (Some(of), true);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn lives(&mut self, host: HostId, by: (Mark, StmtId), decision: &Decision, pool: Option<PoolId>) {
+        self.callers[host].alloc = Some(decision.alloc);
+        if decision.alloc != AllocId::NULL {
+            let name = self.memory.get(decision.alloc).and_then(|record| record.name);
+            let mut record = Record::new(decision.alloc, by, decision.range, pool);
+            record.name = name;
+            self.memory.insert(record);
+        }
+    }
+
+    /// A node of a graph allocates.
+    pub(super) fn allocates(&mut self, host: HostId, stmt: StmtId, ticket: Ticket) {
+        if let Some((alloc, range)) = self.callers[host].placed.take() {
+            let decision = Decision::plain(alloc, range, range.size, Bytes::ZERO);
+            self.lives(host, (Clocks::of_operation(ticket), stmt), &decision, None);
+        }
+    }
+
+    /// A pool serves an allocation.
+    fn served(
+        &mut self,
+        stmt: StmtId,
+        ticket: Ticket,
+        pool: PoolId,
+        decision: &Decision,
+        findings: &mut Findings,
+    ) {
+        self.blocks.take(decision, ticket, &mut self.clocks, &mut self.memory);
+        for part in &decision.takes {
+            self.taken_over(part.alloc, decision, stmt, ticket, findings);
+        }
+        if decision.policy == Some(Policy::Growth) {
+            let growth = Growth { stmt, pool, size: decision.range.size.0, ticket };
+            let clock = self.clocks.stream(ticket.stream);
+            self.lints.grew(growth, clock, &self.blocks, &mut self.memory, findings);
+        }
+    }
+
+    /// A new allocation has bytes of an old one: a use of that which nothing orders before the new one meets it.
+    fn taken_over(
+        &mut self,
+        old: AllocId,
+        new: &Decision,
+        stmt: StmtId,
+        ticket: Ticket,
+        findings: &mut Findings,
+    ) {
+        let Some(record) = self.memory.get_mut(old) else { return };
+        record.taken = Some(new.alloc);
+        let clock = self.clocks.stream(ticket.stream);
+        let name = record.name;
+        let allocated = record.allocated.1;
+        for touch in record.astray.iter().filter(|touch| !clock.has(touch.mark)) {
+            let point = |mark: Mark| self.clocks.point(mark);
+            findings.add(Found {
+                others: &[(Role::Use, Some(touch.stmt)), (Role::Allocation, Some(allocated))],
+                names: &[name],
+                missing: Some(Missing {
+                    from: Moment { stmt: touch.stmt, point: point(touch.mark) },
+                    to: Moment { stmt, point: point(Clocks::of_operation(ticket)) },
+                    alloc: Some(old),
+                }),
+                ..Found::plain(FindingKind::Overlap, stmt)
+            });
+        }
+    }
+
+    fn court<'a>(&'a mut self, findings: &'a mut Findings) -> (Court<'a>, &'a mut super::memory::Memory) {
+        (Court { judge: &mut self.judge, clocks: &self.clocks, findings }, &mut self.memory)
+    }
+
+    /// An operation touches memory.
+    pub(super) fn uses(&mut self, host: HostId, stmt: StmtId, ticket: Ticket, findings: &mut Findings) {
+        let stream = ticket.stream;
+        let by = By { host, stream: Some(stream), mark: Clocks::of_operation(ticket), stmt };
+        let is_staged = matches!(self.callers[host].doing, Doing::Use { returns: Returns::OnceStaged, .. });
+        let by_host = |used: &Use| {
+            is_staged && matches!(used.memory, Place::Pageable(_)) && used.access == Access::Read
+        };
+        self.touch_all(by, findings, |used| !by_host(used));
+        if is_staged {
+            // The call reads the buffer of the host itself, once everything before the operation is complete.
+            self.clocks.learns_stream(host, stream);
+            let by = By { stream: None, mark: self.clocks.of_host(host), ..by };
+            self.touch_all(by, findings, by_host);
+        }
+    }
+
+    /// Those of the bytes that the call in progress names are touched.
+    fn touch_all(&mut self, by: By, findings: &mut Findings, is_meant: impl Fn(&Use) -> bool) {
+        for nth in 0..self.callers[by.host].uses.len() {
+            let used = self.callers[by.host].uses[nth];
+            if is_meant(&used) && !self.touch_again(by, &used) {
+                self.touch(by, &used, findings);
+            }
+        }
+    }
+
+    /// Memory that only one stream has touched so far is touched by it again, as most memory is: nothing can be wrong with
+    /// that. Says whether it is so.
+    fn touch_again(&mut self, by: By, used: &Use) -> bool {
+        let (Some(stream), Place::Device(alloc)) = (by.stream, used.memory) else { return false };
+        let Some(record) = self.memory.get_mut(alloc) else { return false };
+        record.freed.is_none()
+            && record.of.is_none()
+            && self.clocks.stream(stream).has(record.allocated.0)
+            && record.extent.touch_again((used.from.0, used.end().0), touch(by, used, false))
+    }
+
+    /// A host thread touches memory.
+    pub(super) fn touches(&mut self, host: HostId, stmt: StmtId, findings: &mut Findings) {
+        let by = By { host, stream: None, mark: self.clocks.of_host(host), stmt };
+        self.touch_all(by, findings, |_| true);
+    }
+
+    fn touch(&mut self, by: By, used: &Use, findings: &mut Findings) {
+        let (mut court, memory) = self.court(findings);
+        let alloc = match used.memory {
+            Place::Pinned(buffer) | Place::Pageable(buffer) => {
+                let (name, extent) = &mut memory.host[buffer];
+                let clock = by.clock(court.clocks);
+                let (names, bytes) = ([Some(*name)], (used.from.0, used.end().0));
+                extent.touch(bytes, used.access, touch(by, used, false), clock, |known, stands| {
+                    let others = [(Role::Use, Some(known.stmt))];
+                    court.meets(by, known, clock, stands, (&others, &names, None));
+                });
+                return;
+            }
+            Place::Device(alloc) | Place::Managed(alloc) | Place::HostPool(alloc) => alloc,
+        };
+        let Some(record) = memory.get_mut(alloc) else { return };
+        let (mut is_freed, mut taken) = (court.is_freed(record, by, used), record.taken);
+        let of = record.of;
+        match of {
+            None => {
+                court.is_allocated(record, FindingKind::UseBeforeAlloc, by);
+                court.touches(record, by, used, false);
+            }
+            // What the importer does is seen in the memory of the exporter; the import keeps it for its own free.
+            Some(of) => {
+                let bytes = (used.from.0, used.end().0);
+                let own = touch(by, used, false);
+                record.extent.touch(bytes, Access::Write, own, by.clock(court.clocks), |_, _| {});
+                let name = record.name;
+                let Some(source) = memory.get_mut(of) else { return };
+                let of_source = std::mem::replace(&mut source.name, name);
+                is_freed |= court.is_freed(source, by, used);
+                taken = taken.or(source.taken);
+                court.is_allocated(source, FindingKind::UseBeforeAlloc, by);
+                court.touches(source, by, used, true);
+                source.name = of_source;
+            }
+        }
+        if let Some(new) = taken.filter(|_| is_freed) {
+            self.meets_the_next(alloc, new, by, findings);
+        }
+    }
+
+    /// Memory is touched that another allocation has got.
+    fn meets_the_next(&mut self, old: AllocId, new: AllocId, by: By, findings: &mut Findings) {
+        let Some((old, new)) = self.memory.get(old).zip(self.memory.get(new)) else { return };
+        findings.add(Found {
+            others: &[(Role::Reuse, Some(new.allocated.1)), Hazards::allocation(old)],
+            names: &[old.name, new.name],
+            ..Found::plain(FindingKind::Overlap, by.stmt)
+        });
+    }
+
+    /// The operation of a free.
+    pub(super) fn frees(
+        &mut self,
+        host: HostId,
+        stmt: StmtId,
+        ticket: Ticket,
+        alloc: AllocId,
+        findings: &mut Findings,
+    ) {
+        let mark = Clocks::of_operation(ticket);
+        self.free(By { host, stream: Some(ticket.stream), mark, stmt }, alloc, findings);
+    }
+
+    /// A host thread frees memory at once. Whether the driver waits for its device first is not to be relied on.
+    pub(super) fn plain_free(&mut self, host: HostId, stmt: StmtId, alloc: AllocId, findings: &mut Findings) {
+        let mark = self.clocks.of_host(host);
+        self.free(By { host, stream: None, mark, stmt }, alloc, findings);
+    }
+
+    /// The free of an allocation is in its stream: the allocator may give the memory to others.
+    pub(super) fn gives_back(&mut self, alloc: AllocId, ticket: Ticket) {
+        let Some(record) = self.memory.get(alloc) else { return };
+        if record.pool.is_some() && record.of.is_none() && self.rules.is_sound {
+            self.blocks.insert(alloc, ticket, self.clocks.stream(ticket.stream), &mut self.memory);
+        }
+    }
+
+    fn free(&mut self, by: By, alloc: AllocId, findings: &mut Findings) {
+        let first_ends_all = self.rules.first_free_ends_imports;
+        let (mut court, memory) = self.court(findings);
+        let Some(record) = memory.get_mut(alloc) else { return };
+        let free = Free { mark: by.mark, stmt: by.stmt, call: court.clocks.of_host(by.host) };
+        if record.of.is_none() {
+            court.is_allocated(record, FindingKind::FreeBeforeAlloc, by);
+        }
+        court.are_over(record, by);
+        record.freed = Some(free);
+        let (of, pool, name, imports) = (record.of, record.pool, record.name, record.imports.clone());
+        if let Some(of) = of.filter(|_| first_ends_all) {
+            let others = memory.get(of).map(|source| source.imports.clone()).unwrap_or_default();
+            for other in others {
+                if let Some(other) = memory.get_mut(other).filter(|other| other.pool == pool) {
+                    other.freed = other.freed.or(Some(free));
+                }
+            }
+        }
+        for import in imports {
+            self.frees_after_importer(by, alloc, name, import, findings);
+        }
+        self.let_go_of_imports(by, alloc, of);
+    }
+
+    /// Imports that need not be looked at again: those that are freed with what they are of, and those that were freed before this
+    /// import was, since whoever comes after this one comes after them.
+    fn let_go_of_imports(&mut self, by: By, alloc: AllocId, of: Option<AllocId>) {
+        let Self { memory, clocks, .. } = self;
+        let source = of.unwrap_or(alloc);
+        let Some(record) = memory.get(source).filter(|record| !record.imports.is_empty()) else { return };
+        let clock = by.clock(clocks);
+        let is_over = record.freed.is_some();
+        let is_settled = |import: &AllocId| {
+            let freed = memory.get(*import).and_then(|record| record.freed);
+            freed.is_some_and(|freed| is_over || *import != alloc && clock.has(freed.mark))
+        };
+        let (settled, left): (SmallVec<[AllocId; 1]>, SmallVec<[AllocId; 1]>) =
+            record.imports.iter().copied().partition(is_settled);
+        if let Some(record) = memory.get_mut(source) {
+            record.imports = left;
+        }
+        settled.into_iter().for_each(|import| memory.release(import));
+        memory.release(source);
+    }
+
+    /// The free of an import is before the free of what was imported (CUDA driver API, `cuMemPoolImportPointer`).
+    fn frees_after_importer(
+        &mut self,
+        by: By,
+        alloc: AllocId,
+        name: Option<BufferId>,
+        import: AllocId,
+        findings: &mut Findings,
+    ) {
+        let (mut court, memory) = self.court(findings);
+        let Some(record) = memory.get(import) else { return };
+        let others = [
+            (Role::Import, Some(record.allocated.1)),
+            (Role::FreeOfImport, record.freed.map(|free| free.stmt)),
+        ];
+        let names = [name, record.name];
+        let kind = FindingKind::FreedBeforeImporter;
+        let Some(freed) = record.freed else {
+            findings.add(Found { others: &others, names: &names, ..Found::plain(kind, by.stmt) });
+            return;
+        };
+        let clock = by.clock(court.clocks);
+        let demand = Demand {
+            kind,
+            from: (freed.mark, freed.stmt),
+            to: (by.mark, by.stmt),
+            either_way: false,
+            stmt: by.stmt,
+            others: &others,
+            names: &names,
+            alloc: Some(alloc),
+        };
+        court.demand(&demand, clock, clock.stands(freed.mark));
+    }
+}

@@ -1,0 +1,569 @@
+//! Finds what is wrong with a program: the order that its uses, frees and allocations lack, judged whatever the timing was; calls
+//! that make no sense; and what it does in vain.
+//!
+//! It reads events alone and keeps what lives, is named or waits, so that a long loop costs no more memory than a short one.
+//!
+//! Rules: CUDA driver API, `cuMemAllocAsync` and `cuMemFreeAsync`; CUDA Programming Guide 4.3.2 and 4.3.3.4; Compute Sanitizer,
+//! "Stream-ordered race detection".
+
+mod blocks;
+mod clocks;
+mod judge;
+mod lifetimes;
+mod lints;
+mod meetings;
+mod memory;
+mod misuse;
+
+use super::findings::{Findings, Found, Role};
+use crate::base::{
+    BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExecId, HostId, IndexVec, PoolId, SignalId, StmtId,
+};
+use crate::scenario::Program;
+use crate::trace::{
+    AllocId, Attribute, Call, Event, Exported, FindingKind, GraphCall, Imported, Kind, Memory as Place,
+    Model, Range, Resource, Setup, Takes, Target, Ticket, Use,
+};
+use blocks::Blocks;
+use clocks::{Clock, Clocks, Gate};
+use judge::Judge;
+use lints::Lints;
+use meetings::Meetings;
+use memory::{Extent, Memory, Record};
+use misuse::Misuse;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+
+/// The analysis of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Hazards {
+    clocks: Clocks,
+    meetings: Meetings,
+    memory: Memory,
+    blocks: Blocks,
+    lints: Lints,
+    judge: Judge,
+    misuse: Misuse,
+    callers: IndexVec<HostId, Caller>,
+    /// The host thread whose call counts once it is known not to have failed, which the next event tells.
+    unconfirmed: Option<HostId>,
+    /// An operation of a graph, which may still be told what it waits for.
+    deferred: Option<(HostId, StmtId, Ticket)>,
+    /// What is before the ends of the operations of the launch in progress.
+    launched: BTreeMap<Ticket, Clock>,
+    /// The last operation of each executable graph's last launch.
+    last_launches: IndexVec<ExecId, Option<(Ticket, Clock)>>,
+    exported: BTreeMap<SignalId, Exported>,
+    /// The event of another process that each imported one is.
+    imported_events: BTreeMap<EventId, EventId>,
+    rules: Switches,
+}
+
+/// What of the world makes a difference.
+#[derive(Clone, Copy, Debug)]
+struct Switches {
+    first_free_ends_imports: bool,
+    /// Whether reuse is to be sound: not of a model that is known to be otherwise.
+    is_sound: bool,
+}
+
+/// A host thread, in the call that it made last.
+#[derive(Clone, Debug)]
+struct Caller {
+    stmt: StmtId,
+    doing: Doing,
+    /// The node of a graph that is launched.
+    node: Option<Doing>,
+    uses: SmallVec<[Use; 3]>,
+    /// What a node of a graph allocates.
+    placed: Option<(AllocId, Range)>,
+    alloc: Option<AllocId>,
+    /// What destroyed something that the call names.
+    destroyed: Option<StmtId>,
+}
+
+/// What a call does, as far as it matters here.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Doing {
+    #[default]
+    Other,
+    Alloc(Option<PoolId>),
+    Malloc(DeviceId),
+    Free(AllocId),
+    PlainFree(AllocId),
+    /// It touches memory.
+    Use {
+        until: Option<SignalId>,
+        gives: Option<SignalId>,
+        returns: Returns,
+    },
+    Part(CollectiveId),
+    Touch,
+    Record(EventId),
+    Wait(EventId),
+    Sync(Target),
+    Poll(Target),
+    Query(Target),
+    Signal(SignalId),
+    Export(Exported, SignalId),
+    Import(SignalId, Imported),
+    Await(SignalId),
+    Spawn(HostId),
+    Join(HostId),
+    Barrier(BarrierId),
+    Reset(DeviceId),
+    Create(Resource),
+    Destroy(Resource),
+    Set(PoolId, Attribute, u64),
+    Trim(PoolId),
+    Launch(ExecId),
+    /// Adds a node that allocates, or frees this.
+    NodeAlloc,
+    NodeFree(AllocId),
+}
+
+/// When a call that transfers memory returns (CUDA runtime API, "API synchronization behavior").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Returns {
+    AtOnce,
+    /// What is in pageable memory has been read.
+    OnceStaged,
+    OnceComplete,
+}
+
+fn returns(blocking: bool, to: Place, from: Option<Place>) -> Returns {
+    use Place::{Device, Managed, Pageable};
+    let Some(from) = from else {
+        let is_device = matches!(to, Device(_));
+        return if blocking && !is_device { Returns::OnceComplete } else { Returns::AtOnce };
+    };
+    match (to, from) {
+        (Device(_), Device(_)) => Returns::AtOnce,
+        (Device(_), Pageable(_)) if blocking => Returns::OnceStaged,
+        (to, from) if to.is_host() && from.is_host() => Returns::OnceComplete,
+        (Pageable(_), Device(_) | Managed(_)) => Returns::OnceComplete,
+        _ if blocking => Returns::OnceComplete,
+        _ => Returns::AtOnce,
+    }
+}
+
+impl Caller {
+    fn new() -> Self {
+        Self {
+            stmt: StmtId::from_raw(0),
+            doing: Doing::Other,
+            node: None,
+            uses: SmallVec::new(),
+            placed: None,
+            alloc: None,
+            destroyed: None,
+        }
+    }
+}
+
+impl Doing {
+    fn of(call: &Call, uses: &mut SmallVec<[Use; 3]>) -> Self {
+        match call {
+            Call::Alloc { pool, .. } => Doing::Alloc(*pool),
+            Call::Free { alloc, .. } => Doing::Free(*alloc),
+            Call::Malloc { device, .. } => Doing::Malloc(*device),
+            Call::PlainFree { alloc } => Doing::PlainFree(*alloc),
+            Call::Launch { takes, uses: of, .. } => {
+                uses.extend_from_slice(of);
+                Doing::operation(takes, None)
+            }
+            Call::HostFunction { takes, gives, uses: of, .. } => {
+                uses.extend_from_slice(of);
+                Doing::operation(takes, *gives)
+            }
+            Call::Copy { blocking, to, from, .. } => {
+                uses.extend_from_slice(&[*from, *to]);
+                let returns = returns(*blocking, to.memory, Some(from.memory));
+                Doing::Use { until: None, gives: None, returns }
+            }
+            Call::Memset { blocking, at, .. } => {
+                uses.push(*at);
+                Doing::Use { until: None, gives: None, returns: returns(*blocking, at.memory, None) }
+            }
+            Call::Collective { collective, uses: of, .. } => {
+                uses.extend_from_slice(of);
+                Doing::Part(*collective)
+            }
+            Call::Touch(touched) => {
+                uses.push(*touched);
+                Doing::Touch
+            }
+            Call::Record { event, .. } => Doing::Record(*event),
+            Call::Wait { event, .. } => Doing::Wait(*event),
+            Call::Sync(target) => Doing::Sync(*target),
+            Call::Poll(target) => Doing::Poll(*target),
+            Call::Query(target) => Doing::Query(*target),
+            Call::Trim { pool, .. } => Doing::Trim(*pool),
+            Call::Set { pool, attribute, value } => Doing::Set(*pool, *attribute, *value),
+            Call::Create { resource, .. } => Doing::Create(*resource),
+            Call::Destroy(resource) => Doing::Destroy(*resource),
+            Call::ResetDevice(device) => Doing::Reset(*device),
+            Call::Export { what, under } => Doing::Export(*what, *under),
+            Call::Import { under, into } => Doing::Import(*under, *into),
+            Call::Signal(signal) => Doing::Signal(*signal),
+            Call::Await(signal) => Doing::Await(*signal),
+            Call::Spawn(host) => Doing::Spawn(*host),
+            Call::Join(host) => Doing::Join(*host),
+            Call::Barrier(barrier) => Doing::Barrier(*barrier),
+            Call::Graph(GraphCall::Launch { exec, .. } | GraphCall::Upload { exec, .. }) => {
+                Doing::Launch(*exec)
+            }
+            Call::Graph(GraphCall::Begin(graph)) => Doing::Create(Resource::Graph(*graph)),
+            Call::Graph(GraphCall::Instantiate { exec, .. }) => Doing::Create(Resource::Exec(*exec)),
+            Call::Graph(GraphCall::Node { node, .. }) => match **node {
+                Call::Alloc { .. } => Doing::NodeAlloc,
+                Call::Free { alloc, .. } => Doing::NodeFree(alloc),
+                _ => Doing::Other,
+            },
+            _ => Doing::Other,
+        }
+    }
+
+    fn operation(takes: &Takes, gives: Option<SignalId>) -> Self {
+        let until = match takes {
+            Takes::Until(signal) => Some(*signal),
+            Takes::For(_) => None,
+        };
+        Doing::Use { until, gives, returns: Returns::AtOnce }
+    }
+
+    /// Whether it counts as soon as it is known not to have failed.
+    fn counts_at_once(self) -> bool {
+        matches!(
+            self,
+            Doing::PlainFree(_)
+                | Doing::Touch
+                | Doing::Sync(_)
+                | Doing::Signal(_)
+                | Doing::Export(..)
+                | Doing::Spawn(_)
+                | Doing::Barrier(_)
+                | Doing::Reset(_)
+                | Doing::Create(_)
+                | Doing::Destroy(_)
+                | Doing::Set(..)
+                | Doing::Trim(_)
+                | Doing::NodeFree(_)
+        )
+    }
+}
+
+impl Hazards {
+    pub(super) fn new(program: &Program) -> Self {
+        let setup: &Setup = &program.setup;
+        let buffers = program.host_buffers.iter();
+        let buffers = buffers.map(|buffer| (buffer.name, Extent::new(buffer.size.0, true)));
+        Self {
+            clocks: Clocks::new(setup),
+            meetings: Meetings::new(setup),
+            memory: Memory::new(buffers.collect()),
+            blocks: Blocks::new(setup.streams.len(), setup.hosts),
+            lints: Lints::new(setup, program.statements.len()),
+            judge: Judge::default(),
+            misuse: Misuse::default(),
+            callers: (0..setup.hosts).map(|_| Caller::new()).collect(),
+            unconfirmed: None,
+            deferred: None,
+            launched: BTreeMap::new(),
+            last_launches: (0..setup.execs).map(|_| None).collect(),
+            exported: BTreeMap::new(),
+            imported_events: BTreeMap::new(),
+            rules: Switches {
+                first_free_ends_imports: setup.rules.first_free_ends_imports,
+                is_sound: setup.model == Model::Cuda,
+            },
+        }
+    }
+
+    /// Takes an event.
+    pub(super) fn event(&mut self, event: &Event<'_>, findings: &mut Findings) {
+        match &event.kind {
+            // Nothing is learnt from these, least of all whether a call has failed.
+            Kind::Start | Kind::State { .. } | Kind::Returned { .. } | Kind::OtherDevice { .. } => return,
+            Kind::Waits { on, .. } => return self.waits(*on),
+            _ => {}
+        }
+        if self.deferred.is_some() || self.unconfirmed.is_some() {
+            self.settle(event, findings);
+        }
+        match &event.kind {
+            Kind::Call(call) => self.call(event, call),
+            Kind::End => self.ended(event.ticket, findings),
+            Kind::Submitted => self.submitted(event, findings),
+            Kind::Ordered { before } => self.clocks.compare(event.ticket, before),
+            Kind::Decided(decision) => self.decided(event, decision, findings),
+            Kind::Named(name) => self.named(event.host, *name),
+            Kind::OutOfReach { pool, device, .. } => self.misuse.out_of_reach(*pool, *device),
+            Kind::Failed(failure) => self.failed(event, *failure, findings),
+            Kind::Synchronised { observed } => self.synchronised(event.host, observed),
+            Kind::Seen { .. } => self.seen(event),
+            Kind::Met => self.met(event.host),
+            Kind::Released { pool, .. } => {
+                if let Doing::Sync(_) = self.callers[event.host].doing {
+                    self.lints.gave_back(*pool, event.stmt);
+                }
+            }
+            Kind::Node { call, alloc } => self.node(event, call, *alloc),
+            Kind::Freed(alloc) => self.reset_frees(event, *alloc),
+            _ => {}
+        }
+    }
+
+    /// What the event before has left open is known now: an operation of a graph has all that it waits for, and a call has not
+    /// failed, unless this event says so.
+    fn settle(&mut self, event: &Event<'_>, findings: &mut Findings) {
+        self.complete(findings);
+        match event.kind {
+            Kind::OutOfReach { .. } => {}
+            Kind::Failed(_) if self.unconfirmed == Some(event.host) => self.unconfirmed = None,
+            _ => self.confirm(findings),
+        }
+    }
+
+    /// The end of the run; `is_whole`: the program came to its end.
+    pub(super) fn finish(&mut self, is_whole: bool, findings: &mut Findings) {
+        self.complete(findings);
+        self.confirm(findings);
+        let Self { memory, lints, blocks, clocks, .. } = self;
+        lints.finish(blocks, |mark| clocks.is_last(mark), memory, findings);
+        if !is_whole {
+            return;
+        }
+        let mut left: Vec<&Record> = memory
+            .all()
+            .filter(|record| record.freed.is_none() && record.of.is_none() && !record.is_planned)
+            .collect();
+        left.sort_by_key(|record| (record.allocated.1, record.id.serial));
+        for record in left {
+            findings
+                .add(Found { names: &[record.name], ..Found::plain(FindingKind::Leak, record.allocated.1) });
+        }
+    }
+
+    fn call(&mut self, event: &Event<'_>, call: &Call) {
+        self.clocks.calls(event.host);
+        if !self.launched.is_empty() {
+            self.launched.clear();
+        }
+        let caller = &mut self.callers[event.host];
+        caller.stmt = event.stmt;
+        caller.uses.clear();
+        (caller.node, caller.placed, caller.alloc) = (None, None, None);
+        caller.doing = Doing::of(call, &mut caller.uses);
+        caller.destroyed = self.misuse.names_destroyed(call);
+        if caller.doing.counts_at_once() {
+            self.unconfirmed = Some(event.host);
+        }
+    }
+
+    /// The call did not fail.
+    fn confirm(&mut self, findings: &mut Findings) {
+        let Some(host) = self.unconfirmed.take() else { return };
+        let stmt = self.callers[host].stmt;
+        match self.callers[host].doing {
+            Doing::PlainFree(alloc) => self.plain_free(host, stmt, alloc, findings),
+            Doing::Touch => self.touches(host, stmt, findings),
+            Doing::Sync(target) => self.synchronise(host, stmt, target),
+            Doing::Signal(signal) => self.gives(host, signal, findings),
+            Doing::Export(what, under) => {
+                self.exported.insert(under, what);
+                self.gives(host, under, findings);
+            }
+            Doing::Spawn(child) => self.clocks.follow(host, child),
+            Doing::Barrier(barrier) => self.meetings.arrive(&mut self.clocks, barrier, host),
+            Doing::Reset(device) => self.clocks.synchronise(host, Target::Device(device), true),
+            Doing::Create(resource) => self.misuse.created(resource),
+            Doing::Destroy(resource) => self.misuse.destroyed(resource, stmt),
+            Doing::Set(pool, attribute, value) => self.lints.set(pool, attribute, value),
+            Doing::Trim(pool) => {
+                self.lints.trimmed(pool, stmt, &self.blocks, &self.memory, findings);
+            }
+            Doing::NodeFree(alloc) => {
+                if let Some(record) = self.memory.get_mut(alloc) {
+                    record.freed_in_graph = Some(stmt);
+                }
+            }
+            Doing::Import(under, Imported::Event(event)) => {
+                if let Some(Exported::Event(of)) = self.exported.get(&under) {
+                    self.imported_events.insert(event, *of);
+                }
+                self.misuse.created(Resource::Event(event));
+            }
+            Doing::Import(_, Imported::Pool(pool)) => self.misuse.created(Resource::Pool(pool)),
+            _ => {}
+        }
+    }
+
+    fn failed(&mut self, event: &Event<'_>, failure: crate::trace::Failure, findings: &mut Findings) {
+        let caller = &self.callers[event.host];
+        let Caller { doing, uses, destroyed, .. } = caller;
+        let freed = match *doing {
+            Doing::Free(alloc) | Doing::PlainFree(alloc) => Some((alloc, false)),
+            Doing::NodeFree(alloc) => Some((alloc, true)),
+            _ => None,
+        };
+        let touches = matches!(doing, Doing::Use { .. } | Doing::Part(_)).then_some(uses.as_slice());
+        let call = misuse::FailedCall { stmt: event.stmt, failure, freed, touches, destroyed: *destroyed };
+        self.misuse.failed(&call, &self.memory, findings);
+        self.callers[event.host].doing = Doing::Other;
+    }
+
+    fn submitted(&mut self, event: &Event<'_>, findings: &mut Findings) {
+        let Some(ticket) = event.ticket else { return };
+        self.clocks.begin(event.host, ticket.stream);
+        match self.callers[event.host].doing {
+            Doing::Launch(_) => self.deferred = Some((event.host, event.stmt, ticket)),
+            doing => self.operates(event.host, event.stmt, ticket, doing, findings),
+        }
+    }
+
+    /// An operation of a graph comes after another one.
+    fn waits(&mut self, on: Ticket) {
+        let Some((_, _, ticket)) = self.deferred else { return };
+        let last = self.last_launches.iter().flatten().find(|(last, _)| *last == on);
+        if let Some(clock) = self.launched.get(&on).or(last.map(|(_, clock)| clock)) {
+            self.clocks.wait_for(ticket.stream, clock);
+        }
+    }
+
+    /// An operation of a graph has all that it waits for.
+    fn complete(&mut self, findings: &mut Findings) {
+        let Some((host, stmt, ticket)) = self.deferred.take() else { return };
+        let doing = self.callers[host].node.take().unwrap_or_default();
+        self.operates(host, stmt, ticket, doing, findings);
+        let clock = self.clocks.stream(ticket.stream).clone();
+        if let Doing::Launch(exec) = self.callers[host].doing {
+            self.last_launches[exec] = Some((ticket, clock.clone()));
+        }
+        self.launched.insert(ticket, clock);
+    }
+
+    /// What an operation does, once what is before it is known but for what it does itself.
+    fn operates(
+        &mut self,
+        host: HostId,
+        stmt: StmtId,
+        ticket: Ticket,
+        doing: Doing,
+        findings: &mut Findings,
+    ) {
+        let stream = ticket.stream;
+        let mut closed = None;
+        match doing {
+            Doing::Alloc(_) => self.allocates(host, stmt, ticket),
+            Doing::Free(alloc) => self.frees(host, stmt, ticket, alloc, findings),
+            Doing::Use { .. } => self.uses(host, stmt, ticket, findings),
+            Doing::Part(collective) => {
+                closed = self.meetings.part(&mut self.clocks, stream, collective);
+                self.uses(host, stmt, ticket, findings);
+            }
+            Doing::Wait(event) => self.waits_for(stmt, ticket, event),
+            _ => {}
+        }
+        self.clocks.end(ticket);
+        match doing {
+            Doing::Record(event) => {
+                let event = self.root(event);
+                let mark = (stmt, Clocks::of_operation(ticket));
+                self.lints.recorded(event, mark, self.clocks.stream(stream), findings);
+                self.clocks.record(stream, event);
+            }
+            Doing::Free(alloc) => self.gives_back(alloc, ticket),
+            Doing::Use { until, gives, returns } => {
+                if let Some(signal) = until {
+                    self.meetings.runs_until(&mut self.clocks, stream, signal);
+                }
+                if let Some(signal) = gives {
+                    self.meetings.promise(&self.clocks, ticket, signal);
+                }
+                if returns == Returns::OnceComplete && !matches!(self.callers[host].doing, Doing::Launch(_)) {
+                    self.clocks.learns_stream(host, stream);
+                }
+            }
+            _ => {}
+        }
+        if let Some(closed) = closed {
+            self.closes(closed, findings);
+        }
+    }
+
+    /// A gate has closed.
+    fn closes(&mut self, (gate, clock): (Gate, Clock), findings: &mut Findings) {
+        let launches = self.last_launches.iter_mut().flatten().map(|(_, clock)| clock);
+        launches.chain(self.launched.values_mut()).for_each(|known| {
+            clocks::pass(known, gate, &clock);
+        });
+        self.judge.closed(gate, &clock, findings);
+    }
+
+    fn gives(&mut self, host: HostId, signal: SignalId, findings: &mut Findings) {
+        if let Some(closed) = self.meetings.give(&mut self.clocks, host, signal) {
+            self.closes(closed, findings);
+        }
+    }
+
+    fn ended(&mut self, ticket: Option<Ticket>, findings: &mut Findings) {
+        let Some(ticket) = ticket else { return };
+        self.blocks.done[ticket.stream.index()] = ticket.seq;
+        if self.meetings.has_promises()
+            && let Some(closed) = self.meetings.ended(&mut self.clocks, ticket)
+        {
+            self.closes(closed, findings);
+        }
+    }
+
+    /// The event that it is.
+    fn root(&self, event: EventId) -> EventId {
+        match self.imported_events.is_empty() {
+            true => event,
+            false => self.imported_events.get(&event).copied().unwrap_or(event),
+        }
+    }
+
+    fn met(&mut self, host: HostId) {
+        match self.callers[host].doing {
+            Doing::Await(signal) | Doing::Import(signal, _) => {
+                if let Some(clock) = self.meetings.carried(signal) {
+                    self.clocks.learns(host, clock);
+                }
+                if let Doing::Import(..) = self.callers[host].doing {
+                    self.unconfirmed = Some(host);
+                }
+            }
+            Doing::Join(other) => self.clocks.follow(other, host),
+            _ => {}
+        }
+    }
+
+    fn node(&mut self, event: &Event<'_>, call: &Call, alloc: Option<(AllocId, Range)>) {
+        let caller = &mut self.callers[event.host];
+        caller.uses.clear();
+        caller.node = Some(Doing::of(call, &mut caller.uses));
+        caller.placed = alloc;
+    }
+
+    fn named(&mut self, host: HostId, name: BufferId) {
+        if let Some(alloc) = self.callers[host].alloc {
+            self.memory.name(alloc, name);
+            self.lints.named(name);
+        }
+    }
+
+    /// The process ends the memory outside of pools with its device.
+    fn reset_frees(&mut self, event: &Event<'_>, alloc: AllocId) {
+        let call = self.clocks.of_host(event.host);
+        if let Some(record) = self.memory.get_mut(alloc) {
+            record.freed = Some(memory::Free { mark: call, stmt: event.stmt, call });
+        }
+    }
+
+    /// The role of who allocated memory.
+    fn allocation(record: &Record) -> (Role, Option<StmtId>) {
+        (Role::Allocation, Some(record.allocated.1))
+    }
+}
