@@ -215,8 +215,8 @@ impl Sink for Expectations<'_> {
             Kind::Expect { expect, operands } => self.judge(expect, operands),
             Kind::Snapshot { snapshot, .. } => self.snapshots[snapshot.index()] += 1,
             Kind::Skipped(buffer) => self.skipped.entry(event.stmt).or_insert((buffer, 0)).1 += 1,
-            Kind::Start => self.moment(event, false),
-            Kind::End => self.moment(event, true),
+            Kind::Start if !self.moments.is_empty() => self.moment(event, false),
+            Kind::End if !self.moments.is_empty() => self.moment(event, true),
             Kind::Deadlock(deadlock) => self.deadlock = Some((event.stmt, deadlock.clone())),
             _ => {}
         }

@@ -19,8 +19,8 @@ use crate::base::{
 };
 use crate::scenario::Program;
 use crate::trace::{
-    AllocId, Attribute, Call, Decision, Event, Exported, FindingKind, GraphCall, Imported, Kind,
-    Memory as Place, Model, Resource, Setup, Takes, Target, Ticket, Use,
+    AllocId, Attribute, Call, Event, Exported, FindingKind, GraphCall, Imported, Kind, Memory as Place,
+    Model, Range, Resource, Setup, Takes, Target, Ticket, Use,
 };
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -66,7 +66,8 @@ pub(super) struct Caller {
     /// The node of a graph that is launched.
     node: Option<Doing>,
     pub(super) uses: SmallVec<[Use; 3]>,
-    pub(super) placed: Option<Placed>,
+    /// What a node of a graph allocates.
+    pub(super) placed: Option<(AllocId, Range)>,
     pub(super) alloc: Option<AllocId>,
     /// What destroyed something that the call names.
     destroyed: Option<StmtId>,
@@ -119,12 +120,6 @@ pub(super) enum Returns {
     /// What is in pageable memory has been read.
     OnceStaged,
     OnceComplete,
-}
-
-/// An allocation that was placed.
-#[derive(Clone, Debug)]
-pub(super) struct Placed {
-    pub(super) decision: Decision,
 }
 
 fn returns(blocking: bool, to: Place, from: Option<Place>) -> Returns {
@@ -278,20 +273,18 @@ impl Hazards {
 
     /// Takes an event.
     pub(super) fn event(&mut self, event: &Event<'_>, findings: &mut Findings) {
-        if self.deferred.is_some() && !matches!(event.kind, Kind::Waits { .. }) {
-            self.complete(findings);
-        }
         match event.kind {
-            Kind::Returned { .. } | Kind::OtherDevice { .. } => return,
-            Kind::OutOfReach { pool, device, .. } => return self.misuse.out_of_reach(pool, device),
-            Kind::Failed(failure) => return self.failed(event, failure, findings),
-            _ if self.unconfirmed.is_some() => self.confirm(findings),
+            // Nothing is learnt from these, least of all whether a call has failed.
+            Kind::Start | Kind::State { .. } | Kind::Returned { .. } | Kind::OtherDevice { .. } => return,
+            Kind::Waits { on, .. } => return self.waits(on),
+            _ if self.deferred.is_some() || self.unconfirmed.is_some() => self.settle(event, findings),
             _ => {}
         }
         match (event.kind, event.ticket) {
             (Kind::Call(call), _) => self.call(event, call),
             (Kind::Submitted, Some(ticket)) => self.submitted(event, ticket, findings),
-            (Kind::Waits { on, .. }, Some(_)) if self.deferred.is_some() => self.waits(on),
+            (Kind::OutOfReach { pool, device, .. }, _) => self.misuse.out_of_reach(pool, device),
+            (Kind::Failed(failure), _) => self.failed(event, failure, findings),
             (Kind::Ordered { before }, Some(ticket)) => self.clocks.compare(ticket, before),
             (Kind::End, Some(ticket)) => self.ended(ticket, findings),
             (Kind::Decided(decision), _) => self.decided(event, decision, findings),
@@ -307,6 +300,17 @@ impl Hazards {
             (Kind::Node { call, alloc }, Some(_)) => self.node(event, call, alloc),
             (Kind::Freed(alloc), _) => self.reset_frees(event, alloc),
             _ => {}
+        }
+    }
+
+    /// What the event before has left open is known now: an operation of a graph has all that it waits for, and a call has not
+    /// failed, unless this event says so.
+    fn settle(&mut self, event: &Event<'_>, findings: &mut Findings) {
+        self.complete(findings);
+        match event.kind {
+            Kind::OutOfReach { .. } => {}
+            Kind::Failed(_) if self.unconfirmed == Some(event.host) => self.unconfirmed = None,
+            _ => self.confirm(findings),
         }
     }
 
@@ -386,10 +390,6 @@ impl Hazards {
 
     fn failed(&mut self, event: &Event<'_>, failure: crate::trace::Failure, findings: &mut Findings) {
         let caller = &self.callers[event.host];
-        // A call of another thread may have come in between.
-        if self.unconfirmed == Some(event.host) {
-            self.unconfirmed = None;
-        }
         let Caller { doing, uses, destroyed, .. } = caller;
         let freed = match *doing {
             Doing::Free(alloc) | Doing::PlainFree(alloc) => Some((alloc, false)),
@@ -444,7 +444,7 @@ impl Hazards {
         let stream = ticket.stream;
         let mut closed = None;
         match doing {
-            Doing::Alloc(pool) => self.allocates(host, stmt, ticket, pool, findings),
+            Doing::Alloc(_) => self.allocates(host, stmt, ticket),
             Doing::Free(alloc) => self.frees(host, stmt, ticket, alloc, findings),
             Doing::Use { .. } => self.uses(host, stmt, ticket, findings),
             Doing::Part(collective) => {
@@ -523,14 +523,11 @@ impl Hazards {
         }
     }
 
-    fn node(&mut self, event: &Event<'_>, call: &Call, alloc: Option<(AllocId, crate::trace::Range)>) {
+    fn node(&mut self, event: &Event<'_>, call: &Call, alloc: Option<(AllocId, Range)>) {
         let caller = &mut self.callers[event.host];
         caller.uses.clear();
         caller.node = Some(Doing::of(call, &mut caller.uses));
-        if let Some((alloc, range)) = alloc {
-            let decision = Decision::plain(alloc, range, range.size, crate::base::Bytes::ZERO);
-            caller.placed = Some(Placed { decision });
-        }
+        caller.placed = alloc;
     }
 
     fn named(&mut self, host: HostId, name: BufferId) {

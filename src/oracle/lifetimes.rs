@@ -5,11 +5,11 @@
 
 use super::clocks::{Clock, Clocks, Mark, Stands};
 use super::findings::{Certainty, Findings, Found, Missing, Moment, Role};
-use super::hazards::{Doing, Hazards, Placed, Returns};
+use super::hazards::{Doing, Hazards, Returns};
 use super::judge::{Demand, Judge};
 use super::lints::{Growth, Waited};
 use super::memory::{Free, Record, Touch};
-use crate::base::{BufferId, EventId, HostId, PoolId, StmtId, StreamId};
+use crate::base::{BufferId, Bytes, EventId, HostId, PoolId, StmtId, StreamId};
 use crate::trace::{
     Access, AllocId, Cut, Decision, Event, Exported, FindingKind, Imported, Memory as Place, Policy, Target,
     Ticket, Use,
@@ -239,11 +239,17 @@ impl Hazards {
     }
 
     /// An allocation is placed: memory outside of pools and imports live from now on, others with their operation.
-    pub(super) fn decided(&mut self, event: &Event<'_>, decision: &Decision, _: &mut Findings) {
+    pub(super) fn decided(&mut self, event: &Event<'_>, decision: &Decision, findings: &mut Findings) {
         let host = event.host;
-        let placed = Placed { decision: decision.clone() };
         match self.callers[host].doing {
-            Doing::Alloc(_) => self.callers[host].placed = Some(placed),
+            Doing::Alloc(pool) => {
+                let Some(ticket) = event.ticket else { return };
+                self.clocks.begin(host, ticket.stream);
+                self.lives(host, (Clocks::of_operation(ticket), event.stmt), decision, pool);
+                if let Some(pool) = pool.filter(|_| self.rules.is_sound && decision.alloc != AllocId::NULL) {
+                    self.served(event.stmt, ticket, pool, decision, findings);
+                }
+            }
             Doing::Malloc(device) => {
                 let mark = self.clocks.of_host(host);
                 self.lives(host, (mark, event.stmt), decision, None);
@@ -283,27 +289,26 @@ impl Hazards {
         }
     }
 
-    /// The operation of an allocation.
-    pub(super) fn allocates(
+    /// A node of a graph allocates.
+    pub(super) fn allocates(&mut self, host: HostId, stmt: StmtId, ticket: Ticket) {
+        if let Some((alloc, range)) = self.callers[host].placed.take() {
+            let decision = Decision::plain(alloc, range, range.size, Bytes::ZERO);
+            self.lives(host, (Clocks::of_operation(ticket), stmt), &decision, None);
+        }
+    }
+
+    /// A pool serves an allocation.
+    fn served(
         &mut self,
-        host: HostId,
         stmt: StmtId,
         ticket: Ticket,
-        pool: Option<PoolId>,
+        pool: PoolId,
+        decision: &Decision,
         findings: &mut Findings,
     ) {
-        let Some(Placed { decision }) = self.callers[host].placed.take() else { return };
-        let mark = Clocks::of_operation(ticket);
-        // Memory of a graph is its own.
-        let is_of_graph = matches!(self.callers[host].doing, Doing::Launch(_));
-        self.lives(host, (mark, stmt), &decision, pool.filter(|_| !is_of_graph));
-        let (Some(pool), false, true) = (pool, is_of_graph, self.rules.is_sound) else { return };
-        if decision.alloc == AllocId::NULL {
-            return;
-        }
-        self.blocks.take(&decision, ticket, &mut self.clocks, &mut self.memory);
+        self.blocks.take(decision, ticket, &mut self.clocks, &mut self.memory);
         for part in &decision.takes {
-            self.taken_over(part.alloc, &decision, stmt, ticket, findings);
+            self.taken_over(part.alloc, decision, stmt, ticket, findings);
         }
         if decision.policy == Some(Policy::Growth) {
             let growth = Growth { stmt, pool, size: decision.range.size.0, ticket };
@@ -349,29 +354,44 @@ impl Hazards {
     pub(super) fn uses(&mut self, host: HostId, stmt: StmtId, ticket: Ticket, findings: &mut Findings) {
         let stream = ticket.stream;
         let by = By { host, stream: Some(stream), mark: Clocks::of_operation(ticket), stmt };
-        let uses = std::mem::take(&mut self.callers[host].uses);
         let is_staged = matches!(self.callers[host].doing, Doing::Use { returns: Returns::OnceStaged, .. });
         let by_host = |used: &Use| {
             is_staged && matches!(used.memory, Place::Pageable(_)) && used.access == Access::Read
         };
-        for used in uses.iter().filter(|used| !by_host(used)) {
-            self.touch(by, used, findings);
-        }
+        self.touch_all(by, findings, |used| !by_host(used));
         if is_staged {
             // The call reads the buffer of the host itself, once everything before the operation is complete.
             self.clocks.learns_stream(host, stream);
             let by = By { stream: None, mark: self.clocks.of_host(host), ..by };
-            uses.iter().filter(|used| by_host(used)).for_each(|used| self.touch(by, used, findings));
+            self.touch_all(by, findings, by_host);
         }
-        self.callers[host].uses = uses;
+    }
+
+    /// Those of the bytes that the call in progress names are touched.
+    fn touch_all(&mut self, by: By, findings: &mut Findings, is_meant: impl Fn(&Use) -> bool) {
+        for nth in 0..self.callers[by.host].uses.len() {
+            let used = self.callers[by.host].uses[nth];
+            if is_meant(&used) && !self.touch_again(by, &used) {
+                self.touch(by, &used, findings);
+            }
+        }
+    }
+
+    /// Memory that only one stream has touched so far is touched by it again, as most memory is: nothing can be wrong with
+    /// that. Says whether it is so.
+    fn touch_again(&mut self, by: By, used: &Use) -> bool {
+        let (Some(stream), Place::Device(alloc)) = (by.stream, used.memory) else { return false };
+        let Some(record) = self.memory.get_mut(alloc) else { return false };
+        record.freed.is_none()
+            && record.of.is_none()
+            && self.clocks.stream(stream).has(record.allocated.0)
+            && record.extent.touch_again((used.from.0, used.end().0), touch(by, used, false))
     }
 
     /// A host thread touches memory.
     pub(super) fn touches(&mut self, host: HostId, stmt: StmtId, findings: &mut Findings) {
         let by = By { host, stream: None, mark: self.clocks.of_host(host), stmt };
-        let uses = std::mem::take(&mut self.callers[host].uses);
-        uses.iter().for_each(|used| self.touch(by, used, findings));
-        self.callers[host].uses = uses;
+        self.touch_all(by, findings, |_| true);
     }
 
     fn touch(&mut self, by: By, used: &Use, findings: &mut Findings) {

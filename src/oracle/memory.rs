@@ -73,6 +73,20 @@ impl Extent {
         is_unwritten
     }
 
+    /// All of it was touched last, and in no other way that is kept, by the stream or the host thread that touches it now: then that
+    /// is all there is to keep. Says whether it is so.
+    pub(super) fn touch_again(&mut self, (from, to): (u64, u64), touch: Touch) -> bool {
+        let [Segment { end, touches, is_written: true }] = self.segments.as_mut_slice() else { return false };
+        let [known] = touches.as_mut_slice() else { return false };
+        let is_so = (from, to) == (0, *end)
+            && known.mark.agent == touch.mark.agent
+            && (touch.writes || !known.writes);
+        if is_so {
+            *known = touch;
+        }
+        is_so
+    }
+
     /// Everything that touched it, as far as it is kept.
     pub(super) fn touches(&self) -> impl Iterator<Item = &Touch> {
         self.segments.iter().flat_map(|segment| &segment.touches)
