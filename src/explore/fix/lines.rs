@@ -135,8 +135,8 @@ impl<'t> Text<'t> {
         };
         let signals = self.sites.all.iter().filter(|site| matches!(kind(site), Some(CallKind::Signal(_))));
         let candidates = signals.filter_map(|signal| {
-            let before = self.sites.all[..signal.nth].iter().filter(|site| site.host() == signal.host());
-            let wait = before.filter(waits).next_back()?;
+            let mut before = self.sites.all[..signal.nth].iter();
+            let wait = before.rfind(|site| site.host() == signal.host() && waits(site))?;
             let help = format!("{} before the host waits", self.sites.of_span(signal.item.span));
             Some(moving(self.sites, signal, wait, false, help))
         });
