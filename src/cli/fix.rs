@@ -156,7 +156,7 @@ impl Fix {
 }
 
 /// The command that writes the fixed scenario to a file.
-fn apply(file: &Path, expected: bool) -> String {
+pub(super) fn apply(file: &Path, expected: bool) -> String {
     let option = if expected { " --expected" } else { "" };
     format!("millpond fix {}{option} -o FILE", outside::quoted(file))
 }

@@ -112,7 +112,9 @@ impl<'p> Expectations<'p> {
     }
 
     fn call(&mut self, stmt: StmtId, call: &Call) {
-        if let Some((calls, _)) = self.demanded.get_mut(&stmt) {
+        if !self.demanded.is_empty()
+            && let Some((calls, _)) = self.demanded.get_mut(&stmt)
+        {
             *calls += 1;
         }
         let is_launch =
@@ -205,7 +207,7 @@ impl Sink for Expectations<'_> {
         self.hazards.event(event, &mut self.findings);
         match event.kind {
             Kind::Call(call) => self.call(event.stmt, call),
-            Kind::Submitted => {
+            Kind::Submitted if self.launching.is_some() => {
                 if let Some(ticket) = event.ticket {
                     self.submitted(event.stmt, ticket);
                 }

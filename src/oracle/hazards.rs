@@ -273,32 +273,34 @@ impl Hazards {
 
     /// Takes an event.
     pub(super) fn event(&mut self, event: &Event<'_>, findings: &mut Findings) {
-        match event.kind {
+        match &event.kind {
             // Nothing is learnt from these, least of all whether a call has failed.
             Kind::Start | Kind::State { .. } | Kind::Returned { .. } | Kind::OtherDevice { .. } => return,
-            Kind::Waits { on, .. } => return self.waits(on),
-            _ if self.deferred.is_some() || self.unconfirmed.is_some() => self.settle(event, findings),
+            Kind::Waits { on, .. } => return self.waits(*on),
             _ => {}
         }
-        match (event.kind, event.ticket) {
-            (Kind::Call(call), _) => self.call(event, call),
-            (Kind::Submitted, Some(ticket)) => self.submitted(event, ticket, findings),
-            (Kind::OutOfReach { pool, device, .. }, _) => self.misuse.out_of_reach(pool, device),
-            (Kind::Failed(failure), _) => self.failed(event, failure, findings),
-            (Kind::Ordered { before }, Some(ticket)) => self.clocks.compare(ticket, before),
-            (Kind::End, Some(ticket)) => self.ended(ticket, findings),
-            (Kind::Decided(decision), _) => self.decided(event, decision, findings),
-            (Kind::Named(name), _) => self.named(event.host, name),
-            (Kind::Synchronised { observed }, _) => self.synchronised(event.host, observed),
-            (Kind::Seen { .. }, _) => self.seen(event),
-            (Kind::Met, _) => self.met(event.host),
-            (Kind::Released { pool, .. }, _) => {
+        if self.deferred.is_some() || self.unconfirmed.is_some() {
+            self.settle(event, findings);
+        }
+        match &event.kind {
+            Kind::Call(call) => self.call(event, call),
+            Kind::End => self.ended(event.ticket, findings),
+            Kind::Submitted => self.submitted(event, findings),
+            Kind::Ordered { before } => self.clocks.compare(event.ticket, before),
+            Kind::Decided(decision) => self.decided(event, decision, findings),
+            Kind::Named(name) => self.named(event.host, *name),
+            Kind::OutOfReach { pool, device, .. } => self.misuse.out_of_reach(*pool, *device),
+            Kind::Failed(failure) => self.failed(event, *failure, findings),
+            Kind::Synchronised { observed } => self.synchronised(event.host, observed),
+            Kind::Seen { .. } => self.seen(event),
+            Kind::Met => self.met(event.host),
+            Kind::Released { pool, .. } => {
                 if let Doing::Sync(_) = self.callers[event.host].doing {
-                    self.lints.gave_back(pool, event.stmt);
+                    self.lints.gave_back(*pool, event.stmt);
                 }
             }
-            (Kind::Node { call, alloc }, Some(_)) => self.node(event, call, alloc),
-            (Kind::Freed(alloc), _) => self.reset_frees(event, alloc),
+            Kind::Node { call, alloc } => self.node(event, call, *alloc),
+            Kind::Freed(alloc) => self.reset_frees(event, *alloc),
             _ => {}
         }
     }
@@ -403,7 +405,8 @@ impl Hazards {
         self.callers[event.host].doing = Doing::Other;
     }
 
-    fn submitted(&mut self, event: &Event<'_>, ticket: Ticket, findings: &mut Findings) {
+    fn submitted(&mut self, event: &Event<'_>, findings: &mut Findings) {
+        let Some(ticket) = event.ticket else { return };
         self.clocks.begin(event.host, ticket.stream);
         match self.callers[event.host].doing {
             Doing::Launch(_) => self.deferred = Some((event.host, event.stmt, ticket)),
@@ -476,12 +479,13 @@ impl Hazards {
             }
             _ => {}
         }
-        self.closes(closed, findings);
+        if let Some(closed) = closed {
+            self.closes(closed, findings);
+        }
     }
 
     /// A gate has closed.
-    pub(super) fn closes(&mut self, closed: Option<(Gate, Clock)>, findings: &mut Findings) {
-        let Some((gate, clock)) = closed else { return };
+    fn closes(&mut self, (gate, clock): (Gate, Clock), findings: &mut Findings) {
         let launches = self.last_launches.iter_mut().flatten().map(|(_, clock)| clock);
         launches.chain(self.launched.values_mut()).for_each(|known| {
             super::clocks::pass(known, gate, &clock);
@@ -490,14 +494,19 @@ impl Hazards {
     }
 
     fn gives(&mut self, host: HostId, signal: SignalId, findings: &mut Findings) {
-        let closed = self.meetings.give(&mut self.clocks, host, signal);
-        self.closes(closed, findings);
+        if let Some(closed) = self.meetings.give(&mut self.clocks, host, signal) {
+            self.closes(closed, findings);
+        }
     }
 
-    fn ended(&mut self, ticket: Ticket, findings: &mut Findings) {
+    fn ended(&mut self, ticket: Option<Ticket>, findings: &mut Findings) {
+        let Some(ticket) = ticket else { return };
         self.blocks.done[ticket.stream.index()] = ticket.seq;
-        let closed = self.meetings.ended(&mut self.clocks, ticket);
-        self.closes(closed, findings);
+        if self.meetings.has_promises()
+            && let Some(closed) = self.meetings.ended(&mut self.clocks, ticket)
+        {
+            self.closes(closed, findings);
+        }
     }
 
     /// The event that it is.

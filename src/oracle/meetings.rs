@@ -100,11 +100,13 @@ impl Meetings {
         self.promises.insert(ticket, (signal, clock));
     }
 
+    /// Whether any operation in flight gives a signal when it ends.
+    pub(super) fn has_promises(&self) -> bool {
+        !self.promises.is_empty()
+    }
+
     /// An operation has ended. Returns the gate that this closes, if one was open, and what is before it.
     pub(super) fn ended(&mut self, clocks: &mut Clocks, ticket: Ticket) -> Option<(Gate, Clock)> {
-        if self.promises.is_empty() {
-            return None;
-        }
         let (signal, mut clock) = self.promises.remove(&ticket)?;
         if let Some(given) = &self.signals[signal].clock {
             clock.add(given);

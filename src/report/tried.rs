@@ -1,8 +1,15 @@
 //! What a fix that was tried does, and what it costs, in words.
 
-use crate::base::{Nanos, StreamId};
+use crate::base::{Fact, Help, Nanos, StreamId};
 use crate::explore::fix::{Cost, Fix};
 use crate::scenario::Names;
+
+/// A fix as what to do about a finding; `apply` is the command that writes it.
+pub fn remedy(fix: &Fix, names: &Names, apply: &str) -> Help {
+    let fact = |name, text| Fact { name, text };
+    let facts = vec![fact("tried", tried(fix, names)), fact("apply", apply.to_owned())];
+    Help { text: fix.help.clone(), edits: fix.edits.clone(), facts }
+}
 
 /// `0 findings left, none new; cleanup ends at 100us instead of 50us, reserved_high unchanged (32 MiB)`.
 pub fn tried(fix: &Fix, names: &Names) -> String {

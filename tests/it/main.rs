@@ -12,6 +12,8 @@ mod crossed;
 mod events;
 mod expectations;
 #[cfg(feature = "cli")]
+mod explained;
+#[cfg(feature = "cli")]
 mod fix;
 #[cfg(feature = "cli")]
 mod fmt;
@@ -23,6 +25,7 @@ mod graphs;
 mod handles;
 #[cfg(feature = "cli")]
 mod harness;
+mod hazards;
 #[cfg(feature = "cli")]
 mod levels;
 mod loops;
@@ -37,6 +40,8 @@ mod ready;
 #[cfg(feature = "cli")]
 mod recovery;
 mod reports;
+#[cfg(feature = "cli")]
+mod sarif;
 mod seed_model;
 #[cfg(feature = "cli")]
 mod soup;
