@@ -19,6 +19,10 @@ impl fmt::Display for Code {
 /// How grave a diagnostic is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
+    /// To be known, no more.
+    Note,
+    /// Something is done in vain, or more slowly than it could.
+    Lint,
     /// Worth a look; the input is still valid.
     Warning,
     /// The input is wrong.
@@ -43,7 +47,27 @@ pub struct Edit {
     pub text: String,
 }
 
-/// One mistake of an input.
+/// Something to know under a name: `missing: 12 train(x) -> 13 free x`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// Its name.
+    pub name: &'static str,
+    /// What there is to know; may have several lines.
+    pub text: String,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Help {
+    /// In words.
+    pub text: String,
+    /// The edits that do it, where they are obvious or were tried; in the order of their places.
+    pub edits: Vec<Edit>,
+    /// What to know about them.
+    pub facts: Vec<Fact>,
+}
+
+/// One mistake of an input, or of what it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Its kind.
@@ -58,8 +82,10 @@ pub struct Diagnostic {
     pub secondary: Vec<Label>,
     /// What to know, a line each.
     pub notes: Vec<String>,
-    /// What to do, with the edit where there is one obvious edit.
-    pub help: Option<(String, Option<Edit>)>,
+    /// The same under names, below them.
+    pub facts: Vec<Fact>,
+    /// What to do.
+    pub help: Option<Help>,
 }
 
 impl Diagnostic {
@@ -73,6 +99,7 @@ impl Diagnostic {
             primary,
             secondary: Vec::new(),
             notes: Vec::new(),
+            facts: Vec::new(),
             help: None,
         }
     }
@@ -91,17 +118,25 @@ impl Diagnostic {
         self
     }
 
+    /// Adds a line of explanation with a name.
+    #[must_use]
+    pub fn fact(mut self, name: &'static str, text: impl Into<String>) -> Self {
+        self.facts.push(Fact { name, text: text.into() });
+        self
+    }
+
     /// Says what to do.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some((help.into(), None));
+        self.help = Some(Help { text: help.into(), edits: Vec::new(), facts: Vec::new() });
         self
     }
 
     /// Says what to do, and gives the edit that does it.
     #[must_use]
     pub fn fix(mut self, help: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
-        self.help = Some((help.into(), Some(Edit { span, text: text.into() })));
+        let edits = vec![Edit { span, text: text.into() }];
+        self.help = Some(Help { text: help.into(), edits, facts: Vec::new() });
         self
     }
 }

@@ -12,7 +12,7 @@ mod span;
 mod units;
 
 pub(crate) use clone::reuse_on_clone;
-pub use diagnostic::{Code, Diagnostic, Edit, Label, MISTAKES_MAX, Severity};
+pub use diagnostic::{Code, Diagnostic, Edit, Fact, Help, Label, MISTAKES_MAX, Severity};
 pub use digest::{mix, words};
 pub use ids::{
     BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExecId, ExpectId, GraphId, HostBufferId, HostId,

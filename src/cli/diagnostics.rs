@@ -1,8 +1,8 @@
 //! Mistakes of an input as people read them: the place underlined, notes, and the mend as a change of the text.
 
 use super::excerpt::{Excerpt, column};
-use crate::base::{Diagnostic, Edit, Label, LineIndex, MISTAKES_MAX, Severity, Span};
-use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
+use crate::base::{Diagnostic, Edit, Fact, Help, Label, LineIndex, MISTAKES_MAX, Severity, Span};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Message, Patch, Renderer, Snippet};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// So many mistakes of a file are shown; a reader mends the first ones first.
@@ -11,18 +11,20 @@ const SHOWN_MAX: usize = 50;
 const COLUMNS: usize = 80;
 /// A longer word of the text is cut where it is quoted.
 const WORD_MAX: usize = 40;
+/// A space that does not end a word.
+const TIE: &str = "\u{a0}";
 /// So many lines of one message are shown.
 const LINES_MAX: usize = 8;
 /// A place that is further away, in lines, is told and not shown.
 const NEAR_MAX: u32 = 1_000;
+/// A longer name of a fact stands out of line.
+const NAME_MAX: usize = 8;
 /// A mend with a longer text is told and not shown.
 const EDIT_MAX: usize = COLUMNS / 2;
 
 /// All mistakes of a file, with a count at the end. `path` is what the file is called there.
 pub(super) fn render(path: &str, text: &str, diagnostics: &[Diagnostic], colour: bool) -> String {
-    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-    // Lines are cut before they are rendered.
-    let renderer = renderer.term_width(10 * COLUMNS);
+    let renderer = renderer(colour);
     let index = LineIndex::new(text);
     let mut out = String::new();
     for diagnostic in diagnostics.iter().take(SHOWN_MAX) {
@@ -35,6 +37,19 @@ pub(super) fn render(path: &str, text: &str, diagnostics: &[Diagnostic], colour:
     out.push_str(&count(path, diagnostics));
     out.push_str(&more(diagnostics));
     out
+}
+
+/// What was found in a run, each as the lines of a report.
+pub(super) fn found(path: &str, text: &str, diagnostics: &[Diagnostic], colour: bool) -> Vec<String> {
+    let (renderer, index) = (renderer(colour), LineIndex::new(text));
+    let one = |found: &Diagnostic| rendered(&renderer, path, text, &index, found);
+    diagnostics.iter().map(one).collect()
+}
+
+fn renderer(colour: bool) -> Renderer {
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    // Lines are cut before they are rendered.
+    renderer.term_width(10 * COLUMNS)
 }
 
 /// Where to read more: for the kind of the first mistake, with as many other kinds as fit the line.
@@ -75,46 +90,46 @@ fn rendered(
     index: &LineIndex,
     diagnostic: &Diagnostic,
 ) -> String {
-    let level = match diagnostic.severity {
-        Severity::Error => Level::ERROR,
-        Severity::Warning => Level::WARNING,
+    let (level, word) = match diagnostic.severity {
+        Severity::Error => (Level::ERROR, "error"),
+        Severity::Warning => (Level::WARNING, "warning"),
+        Severity::Lint => (Level::WARNING.with_name("lint"), "lint"),
+        Severity::Note => (Level::NOTE, "note"),
     };
     let line = |label: &Label| index.line(label.span.start);
     let is_near = |label: &&Label| line(label).abs_diff(line(&diagnostic.primary)) <= NEAR_MAX;
     let labels = || std::iter::once(&diagnostic.primary).chain(diagnostic.secondary.iter().filter(is_near));
     let spans: Vec<Span> = labels().map(|label| label.span).collect();
     let excerpt = Excerpt::around(text, index, &spans, COLUMNS, 0);
-    let fits = |label: &&Label| {
-        excerpt.gutter() + excerpt.columns_before_end(label.span) + 1 + label.message.width() <= COLUMNS
-    };
-    let annotations = labels().enumerate().map(|(nth, label)| {
-        let kind = if nth == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
-        let annotation = kind.span(excerpt.range(label.span));
-        match Some(label).filter(|label| !label.message.is_empty()).filter(fits) {
-            Some(label) => annotation.label(label.message.as_str()),
-            None => annotation,
-        }
-    });
+    let annotations = labels().enumerate().map(|(nth, label)| annotation(&excerpt, label, nth == 0));
     let snippet = Snippet::source(&excerpt.text).line_start(excerpt.line).path(path).annotations(annotations);
-    let indent = "warning[]: ".len() + diagnostic.code.0.len();
+    let indent = format!("{word}[]: ").len() + diagnostic.code.0.len();
     let title = level.primary_title(wrapped(&diagnostic.message, indent)).id(diagnostic.code.0);
     let mut group = title.element(snippet);
     let indent = excerpt.gutter() + "= note: ".len();
     // A label that does not fit behind its place stands below.
-    let below = labels().filter(|label| !fits(label)).map(|label| &label.message);
+    let below = labels().filter(|label| !fits(&excerpt, label));
     let far = diagnostic.secondary.iter().filter(|label| !is_near(label));
-    let far = far.map(|label| format!("line {}: {}", line(label), label.message));
-    for note in below.chain(&diagnostic.notes).cloned().chain(far) {
+    let told = |label: &Label| format!("line {}: {}", line(label), label.message);
+    let below = below.enumerate().map(|(nth, label)| match spans.len() {
+        1 if nth == 0 => label.message.clone(),
+        _ => told(label),
+    });
+    for note in below.chain(diagnostic.notes.iter().cloned()).chain(far.map(told)) {
         group = group.element(Level::NOTE.message(wrapped(&note, indent)));
     }
-    let (help, edit) =
-        diagnostic.help.as_ref().map_or((None, None), |(help, edit)| (Some(help), edit.as_ref()));
-    let changed = edit.map(|edit| Excerpt::around(text, index, &[edit.span], COLUMNS, edit.text.width()));
-    let change = edit.zip(changed.as_ref()).filter(|(edit, _)| edit.text.width() <= EDIT_MAX);
-    let groups = match (help, change) {
-        (None, _) => vec![group],
-        (Some(help), None) => vec![group.element(Level::HELP.message(wrapped(help, indent)))],
-        (Some(help), Some((edit, changed))) => vec![group, change_of(path, help, edit, changed)],
+    for message in facts(&diagnostic.facts, excerpt.gutter()) {
+        group = group.element(message);
+    }
+    let edits = diagnostic.help.as_ref().map_or(&[][..], |help| &help.edits);
+    let places: Vec<Span> = edits.iter().map(|edit| edit.span).collect();
+    let longest = edits.iter().map(|edit| edit.text.width()).max().unwrap_or_default();
+    let changed = Excerpt::around(text, index, &places, COLUMNS, longest);
+    let is_shown = !edits.is_empty() && longest <= EDIT_MAX;
+    let groups = match &diagnostic.help {
+        None => vec![group],
+        Some(help) if is_shown => vec![group, change_of(path, help, &changed)],
+        Some(help) => vec![group.element(Level::HELP.message(wrapped(&help.text, indent)))],
     };
     let shown = renderer.render(&groups);
     // Where the beginning of the line is cut, the place in the file is still that of the whole line.
@@ -123,11 +138,52 @@ fn rendered(
     shown.replacen(&place(excerpt.column(diagnostic.primary.span)), &place(column), 1)
 }
 
+fn fits(excerpt: &Excerpt, label: &Label) -> bool {
+    excerpt.gutter() + excerpt.columns_before_end(label.span) + 1 + label.message.width() <= COLUMNS
+}
+
+fn annotation<'a>(excerpt: &Excerpt, label: &'a Label, is_primary: bool) -> Annotation<'a> {
+    let kind = if is_primary { AnnotationKind::Primary } else { AnnotationKind::Context };
+    let annotation = kind.span(excerpt.range(label.span));
+    match !label.message.is_empty() && fits(excerpt, label) {
+        true => annotation.label(label.message.as_str()),
+        false => annotation,
+    }
+}
+
+/// Facts below each other, with what they say in one column.
+fn facts(facts: &[Fact], gutter: usize) -> Vec<Message<'static>> {
+    let widest = facts.iter().map(|fact| fact.name.width()).filter(|width| *width <= NAME_MAX).max();
+    let widest = widest.unwrap_or_default();
+    let message = |fact: &Fact| {
+        let pad = widest.saturating_sub(fact.name.width());
+        let indent = gutter + "= : ".len() + fact.name.width().max(widest);
+        let lines = fact.text.split('\n').map(|line| wrapped(&together(line), indent).replace(TIE, " "));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        let text: Vec<String> = text.lines().map(|line| format!("{}{line}", " ".repeat(pad))).collect();
+        Level::NOTE.with_name(fact.name).message(text.join("\n"))
+    };
+    facts.iter().map(message).collect()
+}
+
+/// The same text, with what stands between two backquotes and is short as one word.
+fn together(text: &str) -> String {
+    let parts =
+        text.split('`').enumerate().map(|(nth, part)| match nth % 2 == 1 && part.width() < WORD_MAX - 2 {
+            true => part.replace(' ', TIE),
+            false => part.to_owned(),
+        });
+    parts.collect::<Vec<_>>().join("`")
+}
+
 /// The mend as a change of the text.
-fn change_of<'a>(path: &'a str, help: &str, edit: &'a Edit, excerpt: &'a Excerpt) -> Group<'a> {
-    let patch = Patch::new(excerpt.range(edit.span), edit.text.as_str());
-    let snippet = Snippet::source(&excerpt.text).line_start(excerpt.line).path(path).patch(patch);
-    Level::HELP.secondary_title(wrapped(help, "help: ".len())).element(snippet)
+fn change_of<'a>(path: &'a str, help: &'a Help, excerpt: &'a Excerpt) -> Group<'a> {
+    let patch = |edit: &'a Edit| Patch::new(excerpt.range(edit.span), edit.text.as_str());
+    let patches = help.edits.iter().map(patch);
+    let snippet = Snippet::source(&excerpt.text).line_start(excerpt.line).path(path).patches(patches);
+    let title = Level::HELP.secondary_title(wrapped(&help.text, "help: ".len()));
+    let gutter = excerpt.gutter();
+    facts(&help.facts, gutter).into_iter().fold(title.element(snippet), Group::element)
 }
 
 /// A message in lines that fit the page behind an indentation. What stands between backquotes and is short stays together.

@@ -7,6 +7,7 @@ mod check;
 mod diagnostics;
 mod excerpt;
 mod explain;
+mod fix;
 mod fmt;
 mod graph;
 mod junit;
@@ -50,6 +51,7 @@ enum Command {
     Check(check::Check),
     Test(test::Test),
     Fmt(fmt::Fmt),
+    Fix(fix::Fix),
     #[command(name = "graph")]
     Operations(graph::Operations),
     Explain(explain::Explain),
@@ -117,6 +119,7 @@ pub fn main() -> ExitCode {
         Command::Check(check) => check.run(),
         Command::Test(test) => test.run(),
         Command::Fmt(fmt) => fmt.run(),
+        Command::Fix(fix) => fix.run(),
         Command::Operations(operations) => operations.run(),
         Command::Explain(explain) => explain.run(),
         Command::New(new) => new.run(),

@@ -21,6 +21,7 @@ Examples:
   millpond run scenarios/guide/follow_event.scn --set model=cuda,oxicuda
   millpond run FILE --set scratch.release_threshold=0B,max --set turns=10,100
   millpond run FILE --allow leak --deny warnings
+  millpond run FILE --format sarif -o findings.sarif
 
 --set runs every combination of the values, at most 1,000, and prints a row for
 each. NAME is
@@ -85,6 +86,8 @@ pub(super) enum Format {
     Ron,
     /// The state of each pool over time
     Csv,
+    /// SARIF 2.1.0: the findings, and what else fails
+    Sarif,
 }
 
 impl Run {
@@ -135,6 +138,10 @@ impl Run {
             Format::Csv => scenario
                 .run_as_csv(&program, &settings, &mut output)
                 .map(|(outcome, written)| (outcome, written.map(drop))),
+            Format::Sarif => scenario.run_as_sarif(&program, &settings).map(|(outcome, document)| {
+                let written = output.write_all(document.as_bytes());
+                (outcome, written)
+            }),
         };
         let (outcome, written) = match result {
             Ok(result) => result,
@@ -151,7 +158,7 @@ impl Run {
         if self.format != Format::Text || !to_terminal {
             self.explain(&scenario, &outcome);
         }
-        Ok(if outcome.holds() { Status::Holds } else { Status::Fails })
+        Ok(outcome.status())
     }
 
     /// What fails, for whoever does not read the report itself.

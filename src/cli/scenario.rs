@@ -1,17 +1,27 @@
 //! A scenario file from its bytes to its outcome: what `run`, `test` and the test harness have in common.
 
-use super::outside::{self, Complaint};
+use super::outside::{self, Complaint, Status};
 use super::{Place, diagnostics, snapshots};
 use crate::base::{Diagnostic, StmtId, nearest};
 use crate::engine::{Ending, Stop};
+use crate::explore::fix::{self, Fix, Limits, Search};
 use crate::explore::recover::Recovery;
-use crate::oracle::{Accounting, Broken, Expectations, Verdict};
+use crate::oracle::{Accounting, Broken, Expectations, Finding, Recording, Verdict};
 use crate::profile::Profile;
-use crate::report::{Closing, Compared, Failing, Lines, Notation, Options, Origin, Snapshots, States, Text};
+use crate::report::{
+    Closing, Compared, Failing, Lines, Notation, Options, Origin, Sarif, Snapshots, States, Text, Told,
+    explained, remedy, shown,
+};
 use crate::scenario::Program;
-use crate::trace::{Detail, Event, Failure, Sink};
+use crate::trace::{Detail, Event, Failure, Nothing, Setup, Sink};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+/// A run of at most so many statements is recorded to explain what was found in it.
+const RECORDED_MAX: u64 = 1_000_000;
+
+/// Fixes are looked for so many findings.
+const FIXED_MAX: usize = 8;
 
 /// A scenario file that was read.
 #[derive(Clone, Debug)]
@@ -37,11 +47,11 @@ pub struct Settings {
     pub options: Options,
     /// What is done about the snapshots that were accepted.
     pub accepted: Accepted,
-    /// Whether it is tried what helps allocations that failed.
+    /// Whether it is tried what helps.
     pub remedies: Remedies,
 }
 
-/// Whether a run is followed by others that try what helps allocations that failed for want of memory.
+/// Whether a run is followed by others that try what helps: a fix of what was found, and what lets failed allocations succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedies {
     /// Nothing is tried.
@@ -78,6 +88,11 @@ impl Outcome {
     /// Whether everything holds.
     pub fn holds(&self) -> bool {
         self.verdict.holds() && !self.compared.fails()
+    }
+
+    /// How a command that runs it ends.
+    pub fn status(&self) -> Status {
+        if self.holds() { Status::Holds } else { Status::Fails }
     }
 }
 
@@ -196,7 +211,7 @@ impl Scenario {
         let settings = Settings { accepted: Accepted::Ignored, ..*settings };
         let mut texts = Vec::new();
         for program in programs {
-            texts.extend(self.run(program, &settings)?.snapshots);
+            texts.extend(self.outcome(program, &settings)?.snapshots);
         }
         Ok(snapshots::joined(texts.iter().map(String::as_str)))
     }
@@ -225,6 +240,15 @@ impl Scenario {
         Origin { path, model, profile, seed }
     }
 
+    /// Runs, without any report.
+    ///
+    /// # Errors
+    ///
+    /// A snapshot file that cannot be read or written.
+    pub fn outcome(&self, program: &Program, settings: &Settings) -> Result<Outcome, Complaint> {
+        self.judge(program, settings, &mut Nothing).map(|(outcome, _)| outcome)
+    }
+
     /// Runs, with a report for people.
     ///
     /// # Errors
@@ -234,10 +258,19 @@ impl Scenario {
         let mut text = Text::new(program, self.origin(program, settings.seed), settings.options);
         let (mut outcome, ending) = self.judge(program, settings, &mut text)?;
         let compared = outcome.compared.clone();
-        let recovery = self.recovery(program, settings, &outcome.verdict);
+        let verdict = &outcome.verdict;
+        let told = self.told_with_fixes(program, settings, verdict, shown(verdict));
+        let explained = diagnostics::found(
+            &self.shown(),
+            &self.text,
+            &explained(program, &told),
+            settings.options.colour,
+        );
+        let recovery = self.recovery(program, settings, verdict);
         let closing = Closing {
             end: ending.at,
-            verdict: &outcome.verdict,
+            verdict,
+            explained,
             recovery: &recovery,
             compared,
             accept: self.accept(),
@@ -260,8 +293,9 @@ impl Scenario {
     ) -> Result<(Outcome, std::io::Result<W>), Complaint> {
         let mut lines = Lines::new(program, &self.origin(program, settings.seed), notation, out);
         let (outcome, ending) = self.judge(program, settings, &mut lines)?;
+        let told = self.told(program, settings.seed, outcome.verdict.findings.iter().collect());
         let recovery = self.recovery(program, settings, &outcome.verdict);
-        let written = lines.finish(ending.at, &outcome.verdict, &recovery, &outcome.compared);
+        let written = lines.finish(ending.at, &outcome.verdict, &told, &recovery, &outcome.compared);
         Ok((outcome, written))
     }
 
@@ -279,6 +313,79 @@ impl Scenario {
         let mut states = States::new(program, out);
         let (outcome, _) = self.judge(program, settings, &mut states)?;
         Ok((outcome, states.finish()))
+    }
+
+    /// Runs, with the findings and what else fails as SARIF.
+    ///
+    /// # Errors
+    ///
+    /// A snapshot file that cannot be read or written.
+    pub fn run_as_sarif(
+        &self,
+        program: &Program,
+        settings: &Settings,
+    ) -> Result<(Outcome, String), Complaint> {
+        let (outcome, _) = self.judge(program, settings, &mut Nothing)?;
+        let verdict = &outcome.verdict;
+        let sarif = Sarif {
+            program,
+            text: &self.text,
+            origin: self.origin(program, settings.seed),
+            told: self.told_with_fixes(program, settings, verdict, verdict.findings.iter().collect()),
+            failures: &outcome.failures,
+            status: outcome.status() as u8,
+        };
+        let document = sarif.document();
+        Ok((outcome, document))
+    }
+
+    /// What a second run tells about findings.
+    fn told<'a>(&self, program: &Program, seed: u64, findings: Vec<&'a Finding>) -> Vec<Told<'a>> {
+        let mut told: Vec<Told<'a>> = findings.into_iter().map(Told::new).collect();
+        let is_any_missing = told.iter().any(|told| told.finding.missing.is_some());
+        if is_any_missing && program.length <= RECORDED_MAX {
+            let mut recording = Recording::new(&program.setup);
+            crate::engine::run(program, seed, &mut recording);
+            for told in &mut told {
+                told.explanation = told.finding.missing.and_then(|missing| recording.explain(&missing));
+            }
+        }
+        told
+    }
+
+    /// The same, with the fixes that were tried.
+    fn told_with_fixes<'a>(
+        &self,
+        program: &Program,
+        settings: &Settings,
+        verdict: &'a Verdict,
+        findings: Vec<&'a Finding>,
+    ) -> Vec<Told<'a>> {
+        let mut told = self.told(program, settings.seed, findings);
+        let is_none_wrong = told.iter().all(|told| told.finding.expected.is_some() || told.finding.muted);
+        if is_none_wrong || settings.remedies == Remedies::Ignored {
+            return told;
+        }
+        let fixes = self.fixes(program, settings.seed);
+        for told in &mut told {
+            let nth = verdict.findings.iter().position(|finding| std::ptr::eq(finding, told.finding));
+            let fix = fixes.iter().find(|fix| nth.is_some_and(|nth| fix.removes.contains(&nth)));
+            told.fix = fix.map(|fix| remedy(fix, &program.names, &super::fix::apply(&self.path, false)));
+        }
+        told
+    }
+
+    /// The fixes of the first findings of a program that no line expects.
+    fn fixes(&self, program: &Program, seed: u64) -> Vec<Fix> {
+        let read = |text: &str| {
+            let (programs, _) = self.with_text(text.to_owned()).load_all().ok()?;
+            let edited = self.chosen(programs, program.variant.as_deref()).ok()?;
+            let setup = Setup { model: program.setup.model, ..edited.setup };
+            Some(Program { setup, levels: program.levels.clone(), ..edited })
+        };
+        let search = Search { read: &read, seed, limits: Limits::default() };
+        let suggested = fix::suggest(&self.text, &search, FIXED_MAX);
+        suggested.map(|suggested| suggested.fixes).unwrap_or_default()
     }
 
     /// What would have made the allocations succeed that failed for want of memory.

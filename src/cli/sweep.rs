@@ -138,10 +138,10 @@ impl Values {
                 let mut diagnostic = (*diagnostic).clone();
                 diagnostic.primary.span = moved(diagnostic.primary.span);
                 diagnostic.secondary.clear();
-                diagnostic.help = diagnostic.help.map(|(help, edit)| {
-                    let edit = edit.filter(|edit| span.start <= edit.span.start && edit.span.end <= span.end);
-                    (help, edit.map(|edit| crate::base::Edit { span: moved(edit.span), ..edit }))
-                });
+                if let Some(help) = &mut diagnostic.help {
+                    help.edits.retain(|edit| span.start <= edit.span.start && edit.span.end <= span.end);
+                    help.edits.iter_mut().for_each(|edit| edit.span = moved(edit.span));
+                }
                 return show(&assignment.text, &diagnostic);
             }
         }
@@ -179,6 +179,12 @@ pub(super) fn run(
     format: Format,
     output: Option<&std::path::Path>,
 ) -> Result<Status, Complaint> {
+    if format == Format::Sarif {
+        return Err(Complaint::wrong(
+            "--format sarif is about the findings of one run, and --set makes many: give one of the two"
+                .to_owned(),
+        ));
+    }
     let (mut title, mut origin) = (String::new(), None);
     let mut rows: Vec<SweepRow> = Vec::new();
     for choice in values.choices() {
@@ -205,6 +211,7 @@ pub(super) fn run(
         Format::Json => sweep.write(Notation::Json, &mut output).map(drop),
         Format::Ron => sweep.write(Notation::Ron, &mut output).map(drop),
         Format::Csv => sweep.write_csv(&mut output).map(drop),
+        Format::Sarif => unreachable!("it was refused before"),
     };
     if let Err(error) = written {
         output.give_up();

@@ -148,7 +148,7 @@ fn ran(
     let run =
         Settings { seed: 0, options: OPTIONS, accepted: Accepted::Ignored, remedies: Remedies::Ignored };
     for program in programs {
-        let outcome = scenario.run(program, &run)?;
+        let outcome = scenario.outcome(program, &run)?;
         let verdict = &outcome.verdict;
         demands += verdict.expectations.len() + verdict.expected_failures() + verdict.missed.len();
         asked += verdict.snapshots.len();

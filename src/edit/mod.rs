@@ -5,6 +5,7 @@
 
 mod assign;
 mod declared;
+pub mod insert;
 mod place;
 #[cfg(test)]
 mod tests;

@@ -100,8 +100,8 @@ fn wrong_names_are_told_where_they_stand() {
         let assignment = read_assignment(to).expect("it is an assignment");
         let diagnostic = assign(&file, text, PROFILE, &assignment, 0).expect_err(to);
         assert_eq!(&to[diagnostic.primary.span.range()], wrong);
-        let edit = diagnostic.help.and_then(|(_, edit)| edit);
-        assert_eq!(edit.as_ref().map(|edit| edit.text.as_str()), mend, "{to}");
+        let edits = diagnostic.help.map(|help| help.edits).unwrap_or_default();
+        assert_eq!(edits.first().map(|edit| edit.text.as_str()), mend, "{to}");
     }
     for to in ["turns", "turns=", "turns=1,,2", "turns=1\n2", "turns=[1]", "turns=1 } # x"] {
         assert!(read_assignment(to).is_err(), "{to}");

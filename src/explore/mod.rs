@@ -2,4 +2,5 @@
 //!
 //! It must not know how anything looks. How a text is read, with its variant and on its model, is said by who asks.
 
+pub mod fix;
 pub mod recover;

@@ -128,6 +128,15 @@ impl Role {
 }
 
 impl Finding {
+    /// One without anything beside it.
+    #[cfg(test)]
+    pub(crate) fn made_up(kind: FindingKind, stmt: StmtId, name: Option<BufferId>) -> Self {
+        let mut findings = Findings::default();
+        let (certainty, missing) = (None, None);
+        findings.add(Found { kind, certainty, stmt, others: &[], names: &[name], times: 1, missing });
+        findings.finish().remove(0)
+    }
+
     /// All names of memory that it is about, those of each process.
     pub fn names(&self) -> impl Iterator<Item = BufferId> + '_ {
         self.names.keys().copied()

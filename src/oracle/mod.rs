@@ -7,6 +7,7 @@ mod blocks;
 mod clocks;
 mod devices;
 mod expectations;
+mod explain;
 mod findings;
 mod freed;
 mod graphs;
@@ -21,6 +22,7 @@ mod verdict;
 
 pub use accounting::{Accounting, Violation};
 pub use expectations::{Expectations, mismatch};
+pub use explain::{By, Explanation, Link, Ran, Recording, Reuse};
 pub use findings::{Certainty, Finding, Missing, Moment, Point, Role};
 pub use verdict::{
     Broken, Counts, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict,

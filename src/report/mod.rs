@@ -1,25 +1,31 @@
-//! From events and verdicts to bytes: the report for people, JSON lines, RON and CSV for programs, RON for snapshots, DOT for
-//! graphs.
+//! From events and verdicts to bytes: the report for people, JSON lines, RON, CSV and SARIF for programs, RON for snapshots,
+//! DOT for graphs.
 //!
 //! It decides how things look and nothing else. It opens no files, asks no clock and knows no terminal.
 
 mod document;
+mod findings;
 mod graph;
 mod held;
 mod json;
 mod names;
+mod sarif;
 mod snapshot;
 mod states;
 mod sweep;
 mod text;
+mod tried;
 
 pub use document::Notation;
+pub use findings::{Told, explained, shown};
 pub use graph::Graph;
 pub use json::{Lines, SCHEMA};
+pub use sarif::Sarif;
 pub use snapshot::Snapshots;
 pub use states::States;
 pub use sweep::{Sweep, SweepRow, Tally};
 pub use text::{Closing, Compared, Failing, Options, Text, failures};
+pub use tried::{remedy, tried};
 
 /// What a report says about where the run came from.
 #[derive(Clone, Debug)]

@@ -150,7 +150,9 @@ fn a_call_of_the_host_has_no_stream_and_may_name_what_it_gives() {
         let (_, diagnostics) = super::parse(text);
         let said: Vec<_> =
             diagnostics.iter().map(|found| (found.message.as_str(), found.help.as_ref())).collect();
-        let [(said, Some((helps, _)))] = said.as_slice() else { panic!("{text}: {said:?}") };
+        let [(said, Some(crate::base::Help { text: helps, .. }))] = said.as_slice() else {
+            panic!("{text}: {said:?}")
+        };
         assert_eq!((*said, helps.as_str()), (message, help), "{text}");
     }
 }

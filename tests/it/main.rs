@@ -12,6 +12,10 @@ mod crossed;
 mod events;
 mod expectations;
 #[cfg(feature = "cli")]
+mod explained;
+#[cfg(feature = "cli")]
+mod fix;
+#[cfg(feature = "cli")]
 mod fmt;
 #[cfg(feature = "cli")]
 mod formats;
@@ -21,6 +25,7 @@ mod graphs;
 mod handles;
 #[cfg(feature = "cli")]
 mod harness;
+mod hazards;
 #[cfg(feature = "cli")]
 mod levels;
 mod loops;
@@ -35,6 +40,8 @@ mod ready;
 #[cfg(feature = "cli")]
 mod recovery;
 mod reports;
+#[cfg(feature = "cli")]
+mod sarif;
 mod seed_model;
 #[cfg(feature = "cli")]
 mod soup;

@@ -57,7 +57,7 @@ fn a_mistyped_word_is_recognised() {
         let text = format!("{before}{word}{last} x\n");
         let (_, diagnostics) = millpond::load(&text, &Profile::default());
         let meant = format!("did you mean `{word}`?");
-        let is_meant = diagnostics.iter().flat_map(|found| &found.help).any(|(help, _)| *help == meant);
+        let is_meant = diagnostics.iter().flat_map(|found| &found.help).any(|help| help.text == meant);
         assert!(is_meant, "add `{word}` to {list} in src/syntax/usage.rs: {text}{diagnostics:?}");
     }
 }

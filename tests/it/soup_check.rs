@@ -77,7 +77,7 @@ fn told_well(scenario: &Scenario, diagnostics: &[Diagnostic]) {
     let text = &scenario.text;
     for (nth, diagnostic) in diagnostics.iter().enumerate() {
         let labels = std::iter::once(&diagnostic.primary).chain(&diagnostic.secondary);
-        let edits = diagnostic.help.iter().filter_map(|(_, edit)| edit.as_ref());
+        let edits = diagnostic.help.iter().flat_map(|help| &help.edits);
         let spans = labels.map(|label| label.span).chain(edits.map(|edit| edit.span));
         for span in spans {
             assert!(text.get(span.range()).is_some(), "a place outside of the text: {diagnostic:?}");

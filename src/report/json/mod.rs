@@ -3,6 +3,7 @@
 //! Sizes are bytes and times are virtual nanoseconds, all as integers. The order of the fields never changes.
 
 mod calls;
+mod explanation;
 mod graphs;
 mod recovery;
 mod verdict;
@@ -11,6 +12,7 @@ use crate::base::{Nanos, PoolId};
 use crate::explore::recover::Recovery;
 use crate::oracle::Verdict;
 use crate::report::Origin;
+use crate::report::Told;
 use crate::report::document::{Document, Notation};
 use crate::report::names::Book;
 use crate::report::text::Compared;
@@ -52,7 +54,7 @@ impl<'p, W: Write> Lines<'p, W> {
         Self { book: Book::new(program), document: Document::new(notation, &header, "events", out) }
     }
 
-    /// Writes the verdict.
+    /// Writes the verdict, with what there is to tell about each of its findings.
     ///
     /// # Errors
     ///
@@ -61,10 +63,11 @@ impl<'p, W: Write> Lines<'p, W> {
         self,
         end: Nanos,
         verdict: &Verdict,
+        told: &[Told<'_>],
         recovery: &Recovery,
         compared: &Compared,
     ) -> io::Result<W> {
-        let line = ending(&self.book, end, verdict, recovery, compared);
+        let line = ending(&self.book, end, verdict, told, recovery, compared);
         self.document.finish(Some(("verdict", &line)))
     }
 }

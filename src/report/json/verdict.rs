@@ -1,9 +1,11 @@
 //! The last object: what became of what the scenario expects.
 
+use super::explanation::{ExplanationLine, explained};
 use super::recovery::{RecoveryLine, recovery_line};
 use crate::base::{Nanos, StmtId};
 use crate::explore::recover::Recovery;
-use crate::oracle::{Certainty, Finding, Mismatch, Missing, Moment, Point, Role, Verdict};
+use crate::oracle::{Certainty, Mismatch, Missing, Moment, Point, Role, Verdict};
+use crate::report::Told;
 use crate::report::names::Book;
 use crate::report::text::Compared;
 use crate::scenario::{Names, Outcome, Program};
@@ -82,6 +84,7 @@ struct FindingLine<'a> {
     times: u64,
     others: Vec<OtherLine<'a>>,
     missing: Option<MissingLine<'a>>,
+    explanation: Option<ExplanationLine<'a>>,
     expected: Option<u32>,
     muted: bool,
 }
@@ -123,6 +126,7 @@ pub(super) fn ending<'a>(
     book: &Book<'a>,
     end: Nanos,
     verdict: &'a Verdict,
+    told: &[Told<'_>],
     recovery: &'a Recovery,
     compared: &Compared,
 ) -> Ending<'a> {
@@ -181,14 +185,15 @@ pub(super) fn ending<'a>(
         missed: missed.collect(),
         not_reached: verdict.not_reached.iter().map(|demand| book.line(demand.stmt)).collect(),
         skipped: skipped.collect(),
-        findings: verdict.findings.iter().map(|found| finding_line(book, found)).collect(),
+        findings: told.iter().map(|told| finding_line(book, told)).collect(),
         recovery: recovery_line(book, recovery),
         deadlock: verdict.deadlock.is_some(),
         stopped: verdict.broken.as_ref().map(|broken| broken.reason.as_str()),
     }
 }
 
-fn finding_line<'a>(book: &Book<'a>, found: &Finding) -> FindingLine<'a> {
+fn finding_line<'a>(book: &Book<'a>, told: &Told<'_>) -> FindingLine<'a> {
+    let Told { finding: found, explanation, .. } = told;
     let program: &'a Program = book.program;
     let text = |stmt: StmtId| program.statements[stmt].text.as_str();
     let other = |(role, stmt): &(Role, Option<StmtId>)| OtherLine {
@@ -215,6 +220,7 @@ fn finding_line<'a>(book: &Book<'a>, found: &Finding) -> FindingLine<'a> {
         missing: found
             .missing
             .map(|Missing { from, to, .. }| MissingLine { from: moment(from), to: moment(to) }),
+        explanation: explanation.as_ref().map(|explanation| explained(book, explanation)),
         expected: found.expected.map(|stmt| book.line(stmt)),
         muted: found.muted,
     }

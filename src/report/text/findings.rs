@@ -1,54 +1,47 @@
 //! What is wrong with the program, whatever its calls answered: each finding with all its statements.
 
 use super::Failing;
-use super::judgement::{rest, times};
-use crate::base::StmtId;
-use crate::oracle::{Finding, Role, Verdict};
+use super::judgement::rest;
+use super::table::wrap;
+use crate::base::{Severity, StmtId};
+use crate::oracle::{Finding, Verdict};
+use crate::report::findings::{SHOWN_MAX, severity, shown, title, told};
 use crate::report::names::Book;
-use crate::trace::FindingKind;
 use std::collections::BTreeSet;
 
-/// Findings beyond these are counted.
-const SHOWN_MAX: usize = 8;
-
-/// Those that no line expects, the worst first, and below them the others.
-pub(super) fn lines(book: &Book<'_>, verdict: &Verdict) -> Vec<String> {
-    // A deadlock is told with who waits for whom, elsewhere.
-    let told = verdict.findings.iter().filter(|found| !found.muted && found.kind != FindingKind::Deadlock);
-    let (expected, mut unexpected): (Vec<&Finding>, Vec<&Finding>) =
-        told.partition(|finding| finding.expected.is_some());
-    unexpected.sort_by_key(|finding| finding.severity);
+/// Those that no line expects, the worst first, as `explained` has them or in short, and below them the others.
+pub(super) fn lines(book: &Book<'_>, verdict: &Verdict, explained: &[String], width: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for findings in [unexpected, expected] {
-        findings.iter().take(SHOWN_MAX).for_each(|finding| lines.extend(one(book, finding)));
-        lines.extend(rest(findings.len(), SHOWN_MAX, "findings"));
+    let unexpected = shown(verdict);
+    for (nth, finding) in unexpected.iter().enumerate() {
+        lines.push(String::new());
+        match explained.get(nth) {
+            Some(explained) => lines.extend(explained.lines().map(|line| line.trim_end().to_owned())),
+            None => lines.extend(short(book, finding, width)),
+        }
     }
+    let (expected, all): (Vec<&Finding>, Vec<&Finding>) =
+        told(verdict).partition(|finding| finding.expected.is_some());
+    lines.extend(rest(all.len(), SHOWN_MAX, "findings"));
+    if !expected.is_empty() {
+        lines.push(String::new());
+    }
+    expected.iter().take(SHOWN_MAX).for_each(|finding| lines.extend(short(book, finding, width)));
+    lines.extend(rest(expected.len(), SHOWN_MAX, "findings that are expected"));
     lines
 }
 
-fn one(book: &Book<'_>, finding: &Finding) -> Vec<String> {
-    let Finding { kind, times: count, .. } = finding;
-    let severity = if finding.expected.is_some() { "note" } else { "error" };
-    let title = format!("{severity}[{kind}]: {}{}", text(book, finding.stmt), times(*count));
-    let mut lines = vec![String::new(), title];
-    lines.extend(finding.others.iter().map(|(role, stmt)| match (role, stmt) {
-        (Role::Import, Some(stmt)) => format!("  imported   {}", text(book, *stmt)),
-        (Role::Import, None) => "  imported   nowhere".to_owned(),
-        (Role::FreeOfImport, Some(stmt)) => {
-            format!("  its free   {}, which nothing orders before", text(book, *stmt))
-        }
-        (Role::FreeOfImport, None) => "  its free   not called by then".to_owned(),
-        (role, Some(stmt)) => format!("  {:<10} {}", role.name(), text(book, *stmt)),
-        (role, None) => format!("  {:<10} none", role.name()),
-    }));
-    lines.push(match finding.expected {
-        Some(stmt) => format!("  expected   {}", text(book, stmt)),
-        None => {
-            let name = finding.name.map(|name| book.own_name(name));
-            let on = name.map(|name| format!(" on {name}")).unwrap_or_default();
-            format!("  expected?  add `expect finding {kind}{on}`")
-        }
-    });
+/// What it is, and where.
+fn short(book: &Book<'_>, finding: &Finding, width: usize) -> Vec<String> {
+    let word = match severity(finding) {
+        Severity::Note => "note",
+        Severity::Lint => "lint",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    };
+    let expected = finding.expected.map(|stmt| format!("   expected at line {}", book.line(stmt)));
+    let mut lines = wrap(&format!("{word}[{}]: {}", finding.kind, title(book, finding)), 2, width);
+    lines.extend(wrap(&format!("  {}{}", text(book, finding.stmt), expected.unwrap_or_default()), 4, width));
     lines
 }
 
@@ -61,7 +54,8 @@ pub(super) fn failures(book: &Book<'_>, verdict: &Verdict) -> impl Iterator<Item
     let failing = verdict.findings.iter().filter(|finding| finding.fails());
     failing.map(|finding| {
         let text = &book.program.statements[finding.stmt].text;
-        Failing { line: Some(book.line(finding.stmt)), text: format!("{text}   {}", finding.kind) }
+        let (line, code) = (Some(book.line(finding.stmt)), finding.kind.name());
+        Failing { line, code, text: format!("{text}   {code}") }
     })
 }
 

@@ -65,7 +65,6 @@ impl Failures {
             lines.extend(wrap(&format!("skipped: {noun} {}", skipped.join(", ")), 2, width));
             lines.extend(rest(verdict.skipped.len(), 12, "skipped lines"));
         }
-        lines.extend(findings::lines(book, verdict));
         lines.extend(deadlock(book, verdict));
         if let Some(broken) = &verdict.broken {
             lines.push(String::new());
@@ -251,16 +250,18 @@ pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) 
     for failed in verdict.unexpected_failures() {
         let text = &book.program.statements[failed.stmt].text;
         let text = format!("{text}   fails{} with {}", times(failed.times), failed.failure);
-        found.push(Failing { line: Some(book.line(failed.stmt)), text });
+        found.push(Failing { line: Some(book.line(failed.stmt)), code: failed.failure.name(), text });
     }
     let failing = demands(book, verdict, compared).into_iter().filter(|row| !row.holds);
-    found.extend(
-        failing.map(|row| Failing { line: Some(row.line), text: format!("{}   {}", row.text, row.outcome) }),
-    );
+    found.extend(failing.map(|row| Failing {
+        line: Some(row.line),
+        code: "expectation",
+        text: format!("{}   {}", row.text, row.outcome),
+    }));
     found.extend(findings::failures(book, verdict));
     if let Some(broken) = &verdict.broken {
         let text = format!("the run stopped: {}", broken.reason);
-        found.push(Failing { line: Some(book.line(broken.stmt)), text });
+        found.push(Failing { line: Some(book.line(broken.stmt)), code: "stopped", text });
     }
     found
 }

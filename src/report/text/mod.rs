@@ -22,7 +22,8 @@ use crate::oracle::Verdict;
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Sink};
 use std::fmt;
-use table::{columns_of, lay_out, shorten, time, wrap};
+pub(in crate::report) use table::time;
+use table::{columns_of, lay_out, shorten, wrap};
 
 /// The most lines of a report, findings aside.
 const LINES_MAX: usize = 60;
@@ -75,6 +76,8 @@ pub struct Closing<'a> {
     pub end: Nanos,
     /// The verdict.
     pub verdict: &'a Verdict,
+    /// What is shown in full of the findings, each as it is to look; the others are told in short.
+    pub explained: Vec<String>,
     /// What would have made failed allocations succeed.
     pub recovery: &'a Recovery,
     /// The snapshots.
@@ -88,6 +91,8 @@ pub struct Closing<'a> {
 pub struct Failing {
     /// The line that it is about, if it is about one.
     pub line: Option<u32>,
+    /// What kind of thing it is: a finding, a failure, `expectation` or `stopped`.
+    pub code: &'static str,
     /// What fails, and how.
     pub text: String,
 }
@@ -155,6 +160,7 @@ impl<'p> Text<'p> {
         let room = LINES_MAX - lines.len() - last.len();
         let short = |stmt| self.shortages.lines(book, closing.recovery, stmt, width);
         lines.extend(self.failures.lines(book, verdict, short, width));
+        lines.extend(findings::lines(book, verdict, &closing.explained, width));
         lines.extend(self.mismatches.lines(book, verdict, width));
         lines.extend(lay_out(sections, room));
         if let Compared::Different(differences) = &closing.compared {
@@ -290,6 +296,9 @@ fn paint(line: &str) -> String {
         "Where the",
         "Snapshot:",
     ];
+    if line.contains('\x1b') {
+        return line.to_owned();
+    }
     if line.starts_with("error") || line.starts_with("fails:") {
         return whole(RED);
     }

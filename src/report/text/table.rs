@@ -116,7 +116,7 @@ pub(super) fn wrap(text: &str, indent: usize, width: usize) -> Vec<String> {
 }
 
 /// A time for people. The start of a run is in the unit that most others are in.
-pub(super) fn time(at: Nanos) -> String {
+pub(in crate::report) fn time(at: Nanos) -> String {
     if at == Nanos::ZERO { "0us".to_owned() } else { at.human() }
 }
 

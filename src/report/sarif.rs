@@ -1,0 +1,265 @@
+//! The findings of a run, and what else fails, as SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format"), which code
+//! hosts and editors read.
+//!
+//! It says what is in which property. What was found, and in which words, others know.
+
+use super::findings::words::{Words, about};
+use super::findings::{Told, diagnostic};
+use super::names::Book;
+use super::{Failing, Origin};
+use crate::base::{Edit, Help, Label, LineIndex, Span, stable_hash};
+use crate::oracle::Certainty;
+use crate::scenario::Program;
+use crate::trace::{FindingKind, Severity};
+use serde_json::{Value, json};
+
+/// What the document follows.
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// A run as it is to be written.
+#[derive(Clone, Debug)]
+pub struct Sarif<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// Its text.
+    pub text: &'a str,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Every finding, with what is known about it.
+    pub told: Vec<Told<'a>>,
+    /// What fails; findings among it are left out here.
+    pub failures: &'a [Failing],
+    /// The exit status of the run.
+    pub status: u8,
+}
+
+impl Sarif<'_> {
+    /// The whole document.
+    pub fn document(&self) -> String {
+        let mut codes: Vec<&'static str> = FindingKind::ALL.iter().map(|kind| kind.name()).collect();
+        for failing in self.failures() {
+            if !codes.contains(&failing.code) {
+                codes.push(failing.code);
+            }
+        }
+        Page { of: self, index: LineIndex::new(self.text), codes }.document()
+    }
+
+    /// What fails and is no finding.
+    fn failures(&self) -> impl Iterator<Item = &Failing> {
+        self.failures.iter().filter(|failing| FindingKind::ALL.iter().all(|kind| kind.name() != failing.code))
+    }
+}
+
+/// The document in the making.
+struct Page<'a> {
+    of: &'a Sarif<'a>,
+    index: LineIndex,
+    /// The codes that a result may have, in the order of their rules.
+    codes: Vec<&'static str>,
+}
+
+impl Page<'_> {
+    fn document(&self) -> String {
+        let book = Book::new(self.of.program);
+        let findings = self.of.told.iter().map(|told| self.finding(&book, told));
+        let failures = self.of.failures().map(|failing| self.failing(failing));
+        let results: Vec<Value> = findings.chain(failures).collect();
+        let description = if self.of.status == 0 { "the scenario holds" } else { "the scenario fails" };
+        let Origin { model, profile, seed, .. } = &self.of.origin;
+        let document = json!({
+            "$schema": SCHEMA,
+            "version": "2.1.0",
+            "runs": [{
+                "tool": { "driver": {
+                    "name": "millpond",
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "rules": self.rules(),
+                }},
+                "invocations": [{
+                    "executionSuccessful": true,
+                    "exitCode": self.of.status,
+                    "exitCodeDescription": description,
+                }],
+                "artifacts": [{ "location": self.artifact() }],
+                "columnKind": "unicodeCodePoints",
+                "properties": { "model": model, "profile": profile, "seed": seed },
+                "results": results,
+            }],
+        });
+        format!("{document:#}\n")
+    }
+
+    fn rules(&self) -> Vec<Value> {
+        let kinds = FindingKind::ALL.iter().map(|kind| {
+            let Words { what, mend, rule, source, .. } = about(*kind);
+            let help = format!("{rule} ({source}). What to do: {mend}. For more: millpond explain {kind}");
+            rule_of(kind.name(), what, &help, level(kind.severity()))
+        });
+        let others = self.codes.iter().skip(FindingKind::ALL.len()).map(|code| {
+            let what = match *code {
+                "expectation" => "What a line expects is not so",
+                "stopped" => "The run was given up before its end",
+                _ => "A call fails, and no line says so",
+            };
+            rule_of(code, what, &format!("For more: millpond explain {code}"), "error")
+        });
+        kinds.chain(others).collect()
+    }
+
+    fn rule_index(&self, code: &str) -> Option<usize> {
+        self.codes.iter().position(|known| *known == code)
+    }
+
+    fn finding(&self, book: &Book<'_>, told: &Told<'_>) -> Value {
+        let finding = told.finding;
+        let diagnostic = diagnostic(book, told);
+        let code = finding.kind.name();
+        let suppressions: Vec<Value> = match finding.expected {
+            Some(stmt) => {
+                let label = Label { span: book.program.statements[stmt].span, message: String::new() };
+                let justification = format!("expected at line {}", book.line(stmt));
+                vec![json!({
+                    "kind": "inSource", "justification": justification, "location": self.location(&label),
+                })]
+            }
+            None if finding.muted => vec![json!({ "kind": "external", "justification": "allowed" })],
+            None => Vec::new(),
+        };
+        let related = diagnostic.secondary.iter().enumerate().map(|(nth, label)| {
+            let mut location = self.location(label);
+            location["id"] = json!(nth + 1);
+            location
+        });
+        let statement = &book.program.statements[finding.stmt];
+        let mut properties = json!({ "times": finding.times });
+        if let Some(certainty) = finding.certainty.map(Certainty::name) {
+            properties["certainty"] = json!(certainty);
+        }
+        for fact in &diagnostic.facts {
+            properties[fact.name.replace(' ', "_")] = json!(fact.text.replace('\n', " "));
+        }
+        let mut result = json!({
+            "ruleId": code,
+            "ruleIndex": self.rule_index(code),
+            "level": level(finding.severity),
+            "message": { "text": diagnostic.message },
+            "locations": [self.location(&diagnostic.primary)],
+            "relatedLocations": related.collect::<Vec<_>>(),
+            "suppressions": suppressions,
+            // The same finding after lines were added elsewhere.
+            "partialFingerprints": { "statement/v1": fingerprint(code, &statement.text) },
+            "properties": properties,
+        });
+        if let Some(Help { text, edits, .. }) = diagnostic.help.filter(|help| !help.edits.is_empty()) {
+            let replacements: Vec<Value> = edits.iter().map(|edit| self.replacement(edit)).collect();
+            result["fixes"] = json!([{
+                "description": { "text": text },
+                "artifactChanges": [{ "artifactLocation": self.artifact(), "replacements": replacements }],
+            }]);
+        }
+        result
+    }
+
+    fn failing(&self, failing: &Failing) -> Value {
+        let line = failing.line.unwrap_or(1);
+        json!({
+            "ruleId": failing.code,
+            "ruleIndex": self.rule_index(failing.code),
+            "level": "error",
+            "message": { "text": failing.text },
+            "locations": [{ "physicalLocation": {
+                "artifactLocation": self.artifact(), "region": { "startLine": line },
+            }}],
+            "suppressions": [],
+            "partialFingerprints": { "statement/v1": fingerprint(failing.code, &failing.text) },
+        })
+    }
+
+    fn replacement(&self, edit: &Edit) -> Value {
+        json!({ "deletedRegion": self.region(edit.span), "insertedContent": { "text": edit.text } })
+    }
+
+    fn location(&self, label: &Label) -> Value {
+        let region = self.region(label.span);
+        let place = json!({ "artifactLocation": self.artifact(), "region": region });
+        match label.message.as_str() {
+            "" => json!({ "physicalLocation": place }),
+            message => json!({ "physicalLocation": place, "message": { "text": message } }),
+        }
+    }
+
+    /// Lines and characters are counted from 1; the end is the place after the last one.
+    fn region(&self, span: Span) -> Value {
+        let column = |byte: u32| {
+            let before = self.of.text.get(..byte as usize).unwrap_or_default();
+            before[before.rfind('\n').map_or(0, |at| at + 1)..].chars().count() + 1
+        };
+        json!({
+            "startLine": self.index.line(span.start), "startColumn": column(span.start),
+            "endLine": self.index.line(span.end), "endColumn": column(span.end),
+        })
+    }
+
+    fn artifact(&self) -> Value {
+        json!({ "uri": uri(&self.of.origin.path) })
+    }
+}
+
+fn rule_of(code: &str, what: &str, help: &str, level: &str) -> Value {
+    json!({
+        "id": code,
+        "shortDescription": { "text": what },
+        "help": { "text": help },
+        "defaultConfiguration": { "level": level },
+    })
+}
+
+const fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Lint => "note",
+    }
+}
+
+fn fingerprint(code: &str, text: &str) -> String {
+    format!("{:016x}", stable_hash(&[code, text]))
+}
+
+/// A path as a reference of a URI (RFC 3986): relative as it is, absolute with its scheme.
+fn uri(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    let mut uri = match path.as_bytes() {
+        [b'/', ..] => "file://".to_owned(),
+        [drive, b':', ..] if drive.is_ascii_alphabetic() => "file:///".to_owned(),
+        _ => String::new(),
+    };
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                uri.push(char::from(byte));
+            }
+            byte => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_become_uris() {
+        for (path, expected) in [
+            ("scenarios/a b.scn", "scenarios/a%20b.scn"),
+            ("/tmp/ä#.scn", "file:///tmp/%C3%A4%23.scn"),
+            ("C:\\x\\y.scn", "file:///C%3A/x/y.scn"),
+            ("<stdin>", "%3Cstdin%3E"),
+        ] {
+            assert_eq!(uri(path), expected);
+        }
+    }
+}
