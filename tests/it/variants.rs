@@ -233,7 +233,8 @@ fn a_file_with_variants_is_one_test_and_has_one_snapshot() {
                     variant plain {\n  expect y reuses x\n}\n";
     folder.file("scenarios/a.scn", format!("{BASE}{variants}"));
     let blessed = folder.millpond(&["test", "--bless"]);
-    assert!(out(&blessed).contains("a.scn  3 expectations, 2 snapshots, 2 variants\n"), "{}", out(&blessed));
+    let result = "a.scn  3 expectations, 2 snapshots, 2 variants, 3 warnings, 1 lint\n";
+    assert!(out(&blessed).contains(result), "{}", out(&blessed));
     assert!(out(&blessed).contains("\n1 passed, 0 failed"), "{}", out(&blessed));
     let file = folder.path("snapshots/a.snap");
     let accepted = fs::read_to_string(&file).expect("it was written");

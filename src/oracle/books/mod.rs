@@ -410,6 +410,7 @@ impl Sink for Accounting {
                 self.settle();
                 self.state(pool, state);
             }
+            Kind::Released { .. } => self.freed.released(),
             Kind::End => {
                 if let Some(ticket) = event.ticket {
                     self.devices.ended(ticket);

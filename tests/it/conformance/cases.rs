@@ -172,13 +172,13 @@ pub(super) const OF_POOLS: &[Case] = &[
         "C33",
         "three streams: allocated, used, freed, with events between",
         "hip-tests, MultStream_Sync; CUDA Programming Guide 4.3.2.1",
-        ScenarioBut("that nothing is wrong with it waits for findings"),
+        Scenario,
     ),
     Case(
         "C34",
         "two streams wait for each other's allocation and free each other's memory",
         "hip-tests, StreamEvent_CrissCross",
-        ScenarioBut("that nothing is wrong with it waits for findings"),
+        Scenario,
     ),
     Case(
         "C35",
@@ -206,7 +206,7 @@ pub(super) const OF_SHARING: &[Case] = &[
         "C38",
         "a second device is granted access, uses the memory and frees it on its stream",
         "hip-tests, P2P; CUDA samples, streamOrderedAllocationP2P",
-        ScenarioBut("that nothing is wrong with it waits for findings"),
+        Scenario,
     ),
     Case(
         "C39",
