@@ -103,7 +103,7 @@ fn rendered(
     let excerpt = Excerpt::around(text, index, &spans, COLUMNS, 0);
     let annotations = labels().enumerate().map(|(nth, label)| annotation(&excerpt, label, nth == 0));
     let snippet = Snippet::source(&excerpt.text).line_start(excerpt.line).path(path).annotations(annotations);
-    let indent = format!("{word}[]: ").len() + diagnostic.code.0.len();
+    let indent = word.len() + "[]: ".len() + diagnostic.code.0.len();
     let title = level.primary_title(wrapped(&diagnostic.message, indent)).id(diagnostic.code.0);
     let mut group = title.element(snippet);
     let indent = excerpt.gutter() + "= note: ".len();

@@ -2,25 +2,14 @@
 //!
 //! An opinion of its own: it shares no code with order, model or engine, and knows nothing of how a verdict looks.
 
-mod accounting;
-mod blocks;
-mod clocks;
-mod devices;
+mod books;
 mod expectations;
 mod explain;
 mod findings;
-mod freed;
-mod graphs;
 mod hazards;
-mod judge;
-mod lifetimes;
-mod lints;
-mod meetings;
-mod memory;
-mod misuse;
 mod verdict;
 
-pub use accounting::{Accounting, Violation};
+pub use books::{Accounting, Violation};
 pub use expectations::{Expectations, mismatch};
 pub use explain::{By, Explanation, Link, Ran, Recording, Reuse};
 pub use findings::{Certainty, Finding, Missing, Moment, Point, Role};

@@ -173,8 +173,9 @@ fn exporters_that_free_first_are_found() {
     let late = clean.replace("s: wait f\n", "sleep 1ms\n");
     let (failed, report) = run(&late);
     assert_eq!(failed, 1, "{report}");
-    assert!(report.contains("error[freed_before_importer]: line 33: s: free x"), "{report}");
-    assert!(report.contains("its free   line 24: t: free y, which nothing orders before"), "{report}");
+    assert!(report.contains("error[freed_before_importer]: `x` is freed while an importer may"), "{report}");
+    assert!(report.contains("--> early.scn:33:4\n"), "{report}");
+    assert!(report.contains("------ freed by the importer; not ordered before line 33\n"), "{report}");
     // The exporter's host waits instead: for the event, for the process, for a query that succeeds.
     for waits in ["sync f\n", "sleep 1ms\nquery f\n", "poll f until done\n"] {
         assert_eq!(run(&clean.replace("s: wait f\n", waits)).0, 0, "{waits}");
@@ -189,7 +190,7 @@ fn exporters_that_free_first_are_found() {
     assert_eq!(failed, 1);
     let (failed, report) = run(&clean.replace("  t: free y\n", ""));
     assert_eq!(failed, 1);
-    assert!(report.contains("its free   not called by then"), "{report}");
+    assert!(report.contains("the importer had not called its free by then"), "{report}");
 }
 
 /// What a run says about failures fits the page, and names what processes have apart.
@@ -220,7 +221,7 @@ await never
     let run = folder.millpond(&["run", "wide.scn"]);
     let report = out(&run);
     let says = |line: &str| assert!(report.contains(line), "{line}\n{report}");
-    says("error[access_denied]: ");
+    says("error[access_denied]: `accumulate(accumulated, accumulated)` touches\n");
     says("Pool consumer.gpu0.graph_pool ");
     let lines = out(&folder.millpond(&["run", "wide.scn", "--format", "json"]));
     assert!(lines.contains("\"stream\":\"consumer.g.side_stream\""), "{lines}");

@@ -165,10 +165,10 @@ fn colours_are_for_terminals() {
 }
 
 /// The lines of a report that are too wide; a path stays whole.
-fn wide(scenario: &Scenario) -> Vec<String> {
+fn wide(scenario: &Scenario, remedies: Remedies) -> Vec<String> {
     let Ok((programs, _)) = scenario.load_all() else { return Vec::new() };
     let options = Options { width: COLUMNS, colour: false };
-    let settings = Settings { seed: 0, options, accepted: Accepted::Ignored, remedies: Remedies::Tried };
+    let settings = Settings { seed: 0, options, accepted: Accepted::Ignored, remedies };
     let path = scenario.path.display().to_string();
     let mut wide = Vec::new();
     for program in programs {
@@ -195,9 +195,12 @@ fn every_report_fits_the_page() {
         };
         let unexpected: String =
             scenario.text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect();
-        lines.extend(wide(&scenario));
+        // Fixes are looked for where scenarios are about findings; elsewhere that would only take long.
+        let is_about_findings = path.components().any(|part| part.as_os_str() == "hazards");
+        let remedies = if is_about_findings { Remedies::Tried } else { Remedies::Ignored };
+        lines.extend(wide(&scenario, remedies));
         if unexpected != scenario.text {
-            lines.extend(wide(&Scenario::of_text(PathBuf::from("unexpected.scn"), unexpected)));
+            lines.extend(wide(&Scenario::of_text(PathBuf::from("unexpected.scn"), unexpected), remedies));
         }
         count += 1;
     }

@@ -53,6 +53,7 @@ impl<'t> Text<'t> {
                 self.set_pool(finding, site, &["follow_event", "opportunistic", "internal"], "on")
             }
             FindingKind::UnobservedTrim => self.observe(finding, site),
+            FindingKind::Deadlock => self.signal_earlier(),
             _ => Vec::new(),
         }
     }
@@ -121,6 +122,25 @@ impl<'t> Text<'t> {
         let lines = [format!("{last_stream}: record {event}"), format!("{stream}: wait {event}"), free];
         let edits = vec![declared, insert::remove(text, ended.item), insert::after(text, last.item, &lines)];
         Some(Candidate::new("free after the last use, and wait for that", edits, 0))
+    }
+
+    /// A signal comes before the line in front of it where its thread waits.
+    fn signal_earlier(&self) -> Vec<Candidate> {
+        let kind = |site: &&Site<'t>| site.call().map(|call| &call.kind);
+        let waits = |site: &&Site<'t>| {
+            matches!(
+                kind(site),
+                Some(CallKind::Sync(_) | CallKind::Poll(_) | CallKind::Await(_) | CallKind::Join(_))
+            )
+        };
+        let signals = self.sites.all.iter().filter(|site| matches!(kind(site), Some(CallKind::Signal(_))));
+        let candidates = signals.filter_map(|signal| {
+            let mut before = self.sites.all[..signal.nth].iter();
+            let wait = before.rfind(|site| site.host() == signal.host() && waits(site))?;
+            let help = format!("{} before the host waits", self.sites.of_span(signal.item.span));
+            Some(moving(self.sites, signal, wait, false, help))
+        });
+        candidates.collect()
     }
 
     fn grant(&self, finding: &Finding, site: &Site<'t>) -> Vec<Candidate> {

@@ -7,6 +7,8 @@ use super::shown;
 use super::site::{Site, Sites};
 use super::trial::{Cost, Problem, Trial};
 use super::{Fix, Search, edited};
+use crate::base::{Edit, Span};
+use crate::edit::insert;
 use crate::oracle::{Finding, Moment, Point, Role};
 use crate::syntax::{self, ast::File};
 use crate::trace::{FindingKind, Severity};
@@ -47,6 +49,30 @@ impl Turn {
         let mut targets: Vec<_> = unexpected.map(|(nth, finding)| (finding.severity, nth)).collect();
         targets.sort_unstable();
         targets.into_iter().map(|(_, nth)| nth).collect()
+    }
+}
+
+impl Turn {
+    /// A candidate that takes out the lines, too, that add no order any more once it is carried out, if nothing else is new.
+    fn without_what_is_in_vain(&self, mut candidate: Candidate, new: &[&Problem]) -> Option<Candidate> {
+        let sites = Sites::of(&self.file, &self.text);
+        for problem in new {
+            match problem {
+                Problem::Expectation(_) => {}
+                Problem::Finding(FindingKind::RedundantWait, place, _) => {
+                    let site = sites.at(Span::new(*place, *place))?;
+                    let edit = insert::remove(&self.text, site.item);
+                    let Span { start, end } = edit.span;
+                    let is_apart = |other: &Edit| other.span.end <= start || other.span.start >= end;
+                    if !candidate.edits.iter().all(is_apart) {
+                        return None;
+                    }
+                    candidate.edits.push(edit);
+                }
+                _ => return None,
+            }
+        }
+        Some(candidate)
     }
 }
 
@@ -117,7 +143,8 @@ impl<'s, 'r> Step<'s, 'r> {
         }
         let new: Vec<_> = problems.difference(&turn.problems).collect();
         if !new.iter().all(|problem| matches!(problem, Problem::Expectation(_))) {
-            return None;
+            let leaner = turn.without_what_is_in_vain(candidate, &new)?;
+            return self.attempt(turn, target, leaner);
         }
         let gone = turn.trial.unexpected().filter(|(_, finding)| !problems.contains(&key(finding)));
         let removes = gone.map(|(nth, _)| nth).collect();

@@ -7,10 +7,18 @@ use crate::base::{Severity, StmtId};
 use crate::oracle::{Finding, Verdict};
 use crate::report::findings::{SHOWN_MAX, severity, shown, title, told};
 use crate::report::names::Book;
+use crate::trace::FindingKind;
 use std::collections::BTreeSet;
 
-/// Those that no line expects, the worst first, as `explained` has them or in short, and below them the others.
-pub(super) fn lines(book: &Book<'_>, verdict: &Verdict, explained: &[String], width: usize) -> Vec<String> {
+/// Those that no line expects, the worst first, as `explained` has them or in short, and below them the others. `access` says
+/// what a device may not touch at a statement.
+pub(super) fn lines(
+    book: &Book<'_>,
+    verdict: &Verdict,
+    explained: &[String],
+    access: impl Fn(StmtId) -> Vec<String>,
+    width: usize,
+) -> Vec<String> {
     let mut lines = Vec::new();
     let unexpected = shown(verdict);
     for (nth, finding) in unexpected.iter().enumerate() {
@@ -18,6 +26,9 @@ pub(super) fn lines(book: &Book<'_>, verdict: &Verdict, explained: &[String], wi
         match explained.get(nth) {
             Some(explained) => lines.extend(explained.lines().map(|line| line.trim_end().to_owned())),
             None => lines.extend(short(book, finding, width)),
+        }
+        if finding.kind == FindingKind::AccessDenied {
+            lines.extend(access(finding.stmt).iter().flat_map(|line| wrap(line, 13, width)));
         }
     }
     let (expected, all): (Vec<&Finding>, Vec<&Finding>) =

@@ -76,7 +76,7 @@ impl Failures {
     }
 
     /// What a device may not touch, and the line that would let it.
-    fn access(&self, book: &Book<'_>, stmt: StmtId) -> Vec<String> {
+    pub(super) fn access(&self, book: &Book<'_>, stmt: StmtId) -> Vec<String> {
         let Some((pool, device, reach)) = self.unreachable.get(&stmt) else { return Vec::new() };
         let of_another = book.program.setup.pools[*pool].process != ProcessId::from_raw(0);
         let (pool, device) = (&book.program.names.pools[*pool], &book.program.names.devices[*device]);

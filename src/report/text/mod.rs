@@ -160,7 +160,8 @@ impl<'p> Text<'p> {
         let room = LINES_MAX - lines.len() - last.len();
         let short = |stmt| self.shortages.lines(book, closing.recovery, stmt, width);
         lines.extend(self.failures.lines(book, verdict, short, width));
-        lines.extend(findings::lines(book, verdict, &closing.explained, width));
+        let access = |stmt| self.failures.access(book, stmt);
+        lines.extend(findings::lines(book, verdict, &closing.explained, access, width));
         lines.extend(self.mismatches.lines(book, verdict, width));
         lines.extend(lay_out(sections, room));
         if let Compared::Different(differences) = &closing.compared {

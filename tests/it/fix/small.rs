@@ -9,6 +9,7 @@ event e
 kernel fill(x: write) takes 10us
 kernel sum(x: read) takes 5us
 host_buffer h 1MiB pinned
+kernel spin() takes 1us
 ";
 
 /// The lines that a fix removes and adds, in the order of the text, with their signs.
@@ -109,6 +110,19 @@ fn threads_wait_for_each_other() {
         &["+await r", "-await r"],
     );
     check("thread t {\n  write h\n}\nthread u {\n  read h\n}\n", &["+  signal passed", "+  await passed"]);
+}
+
+#[test]
+fn what_a_thread_waits_for_comes_before_that() {
+    check("a: spin() until go\nsync a\nsignal go\n", &["+signal go", "-signal go"]);
+}
+
+#[test]
+fn a_line_that_adds_no_order_any_more_goes() {
+    check(
+        "a: x = alloc 1MiB\na: fill(x)\na: copy h from x\nread h\nsync a\nb: free x\n",
+        &["+sync a", "-sync a"],
+    );
 }
 
 #[test]

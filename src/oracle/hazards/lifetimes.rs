@@ -4,12 +4,12 @@
 //! `cuMemFreeAsync` (accesses after the call returns are undefined); CUDA Programming Guide 4.3.2.1 and 4.3.2.2.
 
 use super::clocks::{Clock, Clocks, Mark, Stands};
-use super::findings::{Certainty, Findings, Found, Missing, Moment, Role};
-use super::hazards::{Doing, Hazards, Returns};
 use super::judge::{Demand, Judge};
 use super::lints::{Growth, Waited};
 use super::memory::{Free, Record, Touch};
+use super::{Doing, Hazards, Returns};
 use crate::base::{BufferId, Bytes, EventId, HostId, PoolId, StmtId, StreamId};
+use crate::oracle::findings::{Certainty, Findings, Found, Missing, Moment, Role};
 use crate::trace::{
     Access, AllocId, Cut, Decision, Event, Exported, FindingKind, Imported, Memory as Place, Policy, Target,
     Ticket, Use,

@@ -10,8 +10,8 @@
 //!
 //! Rules: CUDA driver API, `cuEventRecord`, `cuStreamWaitEvent`, "Stream synchronization behavior", `cuStreamSynchronize`.
 
-use super::findings::Point;
 use crate::base::{DeviceId, EventId, HostId, StreamId};
+use crate::oracle::findings::Point;
 use crate::trace::{Cut, Setup, StreamKind, Target, Ticket};
 use smallvec::SmallVec;
 

@@ -5,9 +5,9 @@
 
 use super::blocks::Blocks;
 use super::clocks::{Clock, Mark};
-use super::findings::{Findings, Found, Missing, Role};
 use super::memory::Memory;
 use crate::base::{BufferId, EventId, IndexVec, PoolId, StmtId};
+use crate::oracle::findings::{Findings, Found, Missing, Role};
 use crate::trace::{Attribute, Attributes, FindingKind, Setup, Ticket};
 use std::collections::BTreeMap;
 

@@ -5,14 +5,18 @@
 //! The `oxicuda` model differs: a pool has addresses of its own, `used` counts whole blocks, it may free memory in the name
 //! of somebody who no longer has it, and its sums stop at the largest number. From then on no books can be kept.
 
-use super::devices::Devices;
-use super::freed::Freed;
-use super::graphs::GraphPools;
+mod devices;
+mod freed;
+mod graphs;
+
 use crate::base::{Bytes, DeviceId, HostId, IndexVec, PoolId, SignalId, StmtId};
 use crate::trace::{
     AllocId, Attribute, Call, Decision, Detail, Event, Exported, GraphCall, GraphFigure, Imported, Kind,
     Model, PoolState, Range, Setup, Sink, Ticket,
 };
+use devices::Devices;
+use freed::Freed;
+use graphs::GraphPools;
 use std::collections::BTreeMap;
 
 /// Two figures that should be equal and are not, or two ranges that should not meet and do.

@@ -3,7 +3,7 @@
 //! What is shared follows from order and cannot be counted here. What can: live allocations are in used memory, used memory is
 //! reserved, and high marks are the highest figures that were told.
 
-use super::accounting::Violation;
+use super::Violation;
 use crate::base::{Bytes, DeviceId, IndexVec};
 use crate::trace::{GraphFigure, GraphPoolState, Setup};
 

@@ -2,10 +2,10 @@
 //!
 //! Whether and how they fail is the driver's word; what it means is told here.
 
-use super::findings::{Findings, Found, Role};
-use super::hazards::Hazards;
+use super::Hazards;
 use super::memory::Memory;
 use crate::base::{DeviceId, PoolId, StmtId};
+use crate::oracle::findings::{Findings, Found, Role};
 use crate::trace::{
     AllocId, Call, Exported, Failure, FindingKind, GraphCall, Imported, Reading, Resource, Target, Use,
 };

@@ -4,8 +4,8 @@
 //! gate that never closes never happens.
 
 use super::clocks::{Clock, Clocks, Gate, Mark, Stands};
-use super::findings::{Certainty, Findings, Found, Missing, Moment, Role};
 use crate::base::{BufferId, StmtId};
+use crate::oracle::findings::{Certainty, Findings, Found, Missing, Moment, Role};
 use crate::trace::{AllocId, FindingKind};
 use smallvec::SmallVec;
 

@@ -6,14 +6,16 @@
 //! Rules: CUDA driver API, `cuMemAllocAsync` and `cuMemFreeAsync`; CUDA Programming Guide 4.3.2 and 4.3.3.4; Compute Sanitizer,
 //! "Stream-ordered race detection".
 
-use super::blocks::Blocks;
-use super::clocks::{Clock, Clocks, Gate};
+mod blocks;
+mod clocks;
+mod judge;
+mod lifetimes;
+mod lints;
+mod meetings;
+mod memory;
+mod misuse;
+
 use super::findings::{Findings, Found, Role};
-use super::judge::Judge;
-use super::lints::Lints;
-use super::meetings::Meetings;
-use super::memory::{Extent, Memory, Record};
-use super::misuse::Misuse;
 use crate::base::{
     BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExecId, HostId, IndexVec, PoolId, SignalId, StmtId,
 };
@@ -22,20 +24,27 @@ use crate::trace::{
     AllocId, Attribute, Call, Event, Exported, FindingKind, GraphCall, Imported, Kind, Memory as Place,
     Model, Range, Resource, Setup, Takes, Target, Ticket, Use,
 };
+use blocks::Blocks;
+use clocks::{Clock, Clocks, Gate};
+use judge::Judge;
+use lints::Lints;
+use meetings::Meetings;
+use memory::{Extent, Memory, Record};
+use misuse::Misuse;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// The analysis of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Hazards {
-    pub(super) clocks: Clocks,
-    pub(super) meetings: Meetings,
-    pub(super) memory: Memory,
-    pub(super) blocks: Blocks,
-    pub(super) lints: Lints,
-    pub(super) judge: Judge,
+    clocks: Clocks,
+    meetings: Meetings,
+    memory: Memory,
+    blocks: Blocks,
+    lints: Lints,
+    judge: Judge,
     misuse: Misuse,
-    pub(super) callers: IndexVec<HostId, Caller>,
+    callers: IndexVec<HostId, Caller>,
     /// The host thread whose call counts once it is known not to have failed, which the next event tells.
     unconfirmed: Option<HostId>,
     /// An operation of a graph, which may still be told what it waits for.
@@ -44,38 +53,38 @@ pub(super) struct Hazards {
     launched: BTreeMap<Ticket, Clock>,
     /// The last operation of each executable graph's last launch.
     last_launches: IndexVec<ExecId, Option<(Ticket, Clock)>>,
-    pub(super) exported: BTreeMap<SignalId, Exported>,
+    exported: BTreeMap<SignalId, Exported>,
     /// The event of another process that each imported one is.
     imported_events: BTreeMap<EventId, EventId>,
-    pub(super) rules: Switches,
+    rules: Switches,
 }
 
 /// What of the world makes a difference.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Switches {
-    pub(super) first_free_ends_imports: bool,
+struct Switches {
+    first_free_ends_imports: bool,
     /// Whether reuse is to be sound: not of a model that is known to be otherwise.
-    pub(super) is_sound: bool,
+    is_sound: bool,
 }
 
 /// A host thread, in the call that it made last.
 #[derive(Clone, Debug)]
-pub(super) struct Caller {
-    pub(super) stmt: StmtId,
-    pub(super) doing: Doing,
+struct Caller {
+    stmt: StmtId,
+    doing: Doing,
     /// The node of a graph that is launched.
     node: Option<Doing>,
-    pub(super) uses: SmallVec<[Use; 3]>,
+    uses: SmallVec<[Use; 3]>,
     /// What a node of a graph allocates.
-    pub(super) placed: Option<(AllocId, Range)>,
-    pub(super) alloc: Option<AllocId>,
+    placed: Option<(AllocId, Range)>,
+    alloc: Option<AllocId>,
     /// What destroyed something that the call names.
     destroyed: Option<StmtId>,
 }
 
 /// What a call does, as far as it matters here.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) enum Doing {
+enum Doing {
     #[default]
     Other,
     Alloc(Option<PoolId>),
@@ -115,7 +124,7 @@ pub(super) enum Doing {
 
 /// When a call that transfers memory returns (CUDA runtime API, "API synchronization behavior").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Returns {
+enum Returns {
     AtOnce,
     /// What is in pageable memory has been read.
     OnceStaged,
@@ -399,8 +408,7 @@ impl Hazards {
             _ => None,
         };
         let touches = matches!(doing, Doing::Use { .. } | Doing::Part(_)).then_some(uses.as_slice());
-        let call =
-            super::misuse::FailedCall { stmt: event.stmt, failure, freed, touches, destroyed: *destroyed };
+        let call = misuse::FailedCall { stmt: event.stmt, failure, freed, touches, destroyed: *destroyed };
         self.misuse.failed(&call, &self.memory, findings);
         self.callers[event.host].doing = Doing::Other;
     }
@@ -488,7 +496,7 @@ impl Hazards {
     fn closes(&mut self, (gate, clock): (Gate, Clock), findings: &mut Findings) {
         let launches = self.last_launches.iter_mut().flatten().map(|(_, clock)| clock);
         launches.chain(self.launched.values_mut()).for_each(|known| {
-            super::clocks::pass(known, gate, &clock);
+            clocks::pass(known, gate, &clock);
         });
         self.judge.closed(gate, &clock, findings);
     }
@@ -510,7 +518,7 @@ impl Hazards {
     }
 
     /// The event that it is.
-    pub(super) fn root(&self, event: EventId) -> EventId {
+    fn root(&self, event: EventId) -> EventId {
         match self.imported_events.is_empty() {
             true => event,
             false => self.imported_events.get(&event).copied().unwrap_or(event),
@@ -550,12 +558,12 @@ impl Hazards {
     fn reset_frees(&mut self, event: &Event<'_>, alloc: AllocId) {
         let call = self.clocks.of_host(event.host);
         if let Some(record) = self.memory.get_mut(alloc) {
-            record.freed = Some(super::memory::Free { mark: call, stmt: event.stmt, call });
+            record.freed = Some(memory::Free { mark: call, stmt: event.stmt, call });
         }
     }
 
     /// The role of who allocated memory.
-    pub(super) fn allocation(record: &Record) -> (Role, Option<StmtId>) {
+    fn allocation(record: &Record) -> (Role, Option<StmtId>) {
         (Role::Allocation, Some(record.allocated.1))
     }
 }

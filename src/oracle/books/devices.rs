@@ -1,7 +1,7 @@
 //! Keeps the books of the memory of devices a second time, from the events alone: what pools hold, what was allocated
 //! outside of them, and that nothing comes back before its free has completed.
 
-use super::accounting::Violation;
+use super::Violation;
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId};
 use crate::trace::{DeviceSetup, DeviceState, Model, PoolSetup, Setup, Ticket};
 use std::collections::BTreeMap;
