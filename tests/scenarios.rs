@@ -66,8 +66,9 @@ fn reported(scenario: &Scenario, program: &Program) -> Result<(), Failed> {
     if outcome.snapshots.is_some() && outcome.compared != Compared::Equal {
         return Err(format!("insta accepts the snapshot, and millpond says {:?}", outcome.compared).into());
     }
-    // A finding that a line expects is told in a paragraph of its own, and has no limit.
-    let is_finding = |paragraph: &&str| paragraph.starts_with("note[");
+    // What is found is told in paragraphs of their own, and has no limit.
+    let words = ["error[", "warning[", "lint[", "note["];
+    let is_finding = |paragraph: &&str| words.iter().any(|word| paragraph.starts_with(word));
     let findings = outcome.report.split("\n\n").filter(is_finding).map(|finding| finding.lines().count() + 1);
     let lines = outcome.report.lines().count() - findings.sum::<usize>();
     if lines > 60 {

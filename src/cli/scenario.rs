@@ -13,7 +13,7 @@ use crate::report::{
     explained, remedy, shown,
 };
 use crate::scenario::Program;
-use crate::trace::{Detail, Event, Failure, Nothing, Setup, Sink};
+use crate::trace::{Detail, Event, Failure, Nothing, Setup, Severity, Sink};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -362,8 +362,12 @@ impl Scenario {
         findings: Vec<&'a Finding>,
     ) -> Vec<Told<'a>> {
         let mut told = self.told(program, settings.seed, findings);
-        let is_none_wrong = told.iter().all(|told| told.finding.expected.is_some() || told.finding.muted);
-        if is_none_wrong || settings.remedies == Remedies::Ignored {
+        // What is only in vain is not worth the runs.
+        let is_worth_it = |finding: &Finding| {
+            finding.counts() && (finding.severity == Severity::Error || finding.missing.is_some())
+        };
+        let is_any = told.iter().any(|told| is_worth_it(told.finding));
+        if !is_any || settings.remedies == Remedies::Ignored {
             return told;
         }
         let fixes = self.fixes(program, settings.seed);

@@ -125,11 +125,23 @@ fn the_worst_eight_are_shown_and_the_others_counted() {
     let folder = Folder::new("many");
     let leaks: String = (0..9).map(|nth| format!("compute: leaked{nth} = alloc 1MiB\n")).collect();
     folder.file("many.scn", format!("{HEAD}{leaks}{LINES}"));
-    let told = out(&folder.millpond(&["run", "many.scn"]));
+    let told = out(&folder.millpond(&["run", "many.scn", "--deny", "leak"]));
     let titles: Vec<&str> = told.lines().filter(|line| line.contains("]: ")).collect();
     assert_eq!(titles.len(), 8, "{told}");
-    assert!(titles[0].starts_with("error[use_after_free]") && titles[7].starts_with("warning["), "{told}");
+    assert!(titles[0].starts_with("error[use_after_free]") && titles[7].starts_with("error[leak]"), "{told}");
     assert!(told.contains("    .. and 3 more findings\n"), "{told}");
+}
+
+#[test]
+fn memory_that_is_left_over_is_told_in_one_line() {
+    let folder = Folder::new("left_over");
+    folder.file("two.scn", "stream s\ns: x = alloc 1MiB\ns: y = alloc 2MiB\n");
+    let told = out(&folder.millpond(&["run", "two.scn"]));
+    let expected = "
+warning[leak]: never freed: x (line 2), y (line 3)
+  `millpond fix FILE` frees it; `allow leak` says that it is to be so
+";
+    assert!(told.contains(expected), "{told}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `--format sarif`: documents that the published schema accepts, with what the report says.
 
 use super::cli::{Folder, err, out, status};
+use millpond::cli::find;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -46,11 +47,10 @@ fn results(document: &Value) -> &[Value] {
 #[test]
 fn documents_of_all_hazards_are_valid() {
     let (validator, folder) = (validator(), Folder::new("sarif_all"));
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/hazards");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = BTreeSet::new();
-    for entry in fs::read_dir(root).expect("a folder") {
-        let name = entry.expect("an entry").file_name().into_string().expect("a name");
-        let path = format!("scenarios/hazards/{name}");
+    for file in find(&[root.join("scenarios/hazards")]).expect("the scenarios are there") {
+        let path = file.strip_prefix(root).expect("it is below").display().to_string();
         let (document, status) = document(&folder, &path, &[]);
         assert_valid(&validator, &document, &path);
         assert_eq!(document["runs"][0]["invocations"][0]["exitCode"], status, "{path}");

@@ -40,7 +40,8 @@ impl<'a> Told<'a> {
 
 /// The findings of a verdict that a report shows in full: the gravest first, as many as are read.
 pub fn shown(verdict: &Verdict) -> Vec<&Finding> {
-    let mut shown: Vec<&Finding> = told(verdict).filter(|found| found.expected.is_none()).collect();
+    let unexpected = told(verdict).filter(|found| found.expected.is_none());
+    let mut shown: Vec<&Finding> = unexpected.filter(|found| !is_gathered(found)).collect();
     shown.sort_by_key(|finding| finding.severity);
     shown.truncate(SHOWN_MAX);
     shown
@@ -49,6 +50,13 @@ pub fn shown(verdict: &Verdict) -> Vec<&Finding> {
 /// Those that are told one by one: a deadlock is told with who waits for whom.
 pub(in crate::report) fn told(verdict: &Verdict) -> impl Iterator<Item = &Finding> {
     verdict.findings.iter().filter(|found| !found.muted && found.kind != FindingKind::Deadlock)
+}
+
+/// Whether it is told in one line with others of its kind: memory that is left over, where nothing says that none is to be.
+pub(in crate::report) fn is_gathered(finding: &Finding) -> bool {
+    finding.kind == FindingKind::Leak
+        && finding.severity != trace::Severity::Error
+        && finding.expected.is_none()
 }
 
 /// Findings as diagnostics, one below the other: a fix of several is shown with the first of them.

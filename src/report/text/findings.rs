@@ -5,7 +5,7 @@ use super::judgement::rest;
 use super::table::wrap;
 use crate::base::{Severity, StmtId};
 use crate::oracle::{Finding, Verdict};
-use crate::report::findings::{SHOWN_MAX, severity, shown, title, told};
+use crate::report::findings::{SHOWN_MAX, is_gathered, severity, shown, title, told};
 use crate::report::names::Book;
 use crate::trace::FindingKind;
 use std::collections::BTreeSet;
@@ -32,13 +32,33 @@ pub(super) fn lines(
         }
     }
     let (expected, all): (Vec<&Finding>, Vec<&Finding>) =
-        told(verdict).partition(|finding| finding.expected.is_some());
+        told(verdict).filter(|found| !is_gathered(found)).partition(|finding| finding.expected.is_some());
     lines.extend(rest(all.len(), SHOWN_MAX, "findings"));
+    lines.extend(leaks(book, verdict, width));
     if !expected.is_empty() {
         lines.push(String::new());
     }
     expected.iter().take(SHOWN_MAX).for_each(|finding| lines.extend(short(book, finding, width)));
     lines.extend(rest(expected.len(), SHOWN_MAX, "findings that are expected"));
+    lines
+}
+
+/// The memory that is left over.
+fn leaks(book: &Book<'_>, verdict: &Verdict, width: usize) -> Vec<String> {
+    let left: Vec<&Finding> = told(verdict).filter(|found| is_gathered(found)).collect();
+    if left.is_empty() {
+        return Vec::new();
+    }
+    let one = |finding: &&Finding| {
+        let name = finding.name.map_or("memory", |name| book.own_name(name));
+        format!("{name} (line {})", book.line(finding.stmt))
+    };
+    let more = left.len().saturating_sub(SHOWN_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let names: Vec<String> = left.iter().take(SHOWN_MAX).map(one).collect();
+    let mut lines = vec![String::new()];
+    lines.extend(wrap(&format!("warning[leak]: never freed: {}{more}", names.join(", ")), 2, width));
+    lines.push("  `millpond fix FILE` frees it; `allow leak` says that it is to be so".to_owned());
     lines
 }
 
