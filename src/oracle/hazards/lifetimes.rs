@@ -214,6 +214,7 @@ impl Hazards {
             && let Some(device) = self.memory.get(alloc).and_then(|record| record.outside)
         {
             self.clocks.synchronise(host, Target::Device(device), false);
+            self.unconfirmed = Some(host);
         }
     }
 

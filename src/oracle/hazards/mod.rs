@@ -67,6 +67,7 @@ pub(super) struct Hazards {
 #[derive(Clone, Copy, Debug)]
 struct Switches {
     first_free_ends_imports: bool,
+    plain_free_syncs: bool,
     /// Whether reuse is to be sound: not of a model that is known to be otherwise.
     is_sound: bool,
 }
@@ -280,6 +281,7 @@ impl Hazards {
             imported_events: BTreeMap::new(),
             rules: Switches {
                 first_free_ends_imports: setup.rules.first_free_ends_imports,
+                plain_free_syncs: setup.rules.plain_free_syncs,
                 is_sound: setup.model == Model::Cuda,
             },
         }
@@ -361,12 +363,20 @@ impl Hazards {
         (caller.node, caller.placed, caller.alloc) = (None, None, None);
         caller.doing = Doing::of(call, &mut caller.uses);
         caller.destroyed = self.misuse.names_destroyed(call);
-        if caller.doing.counts_at_once() {
+        let doing = caller.doing;
+        if doing.counts_at_once() && !self.waits_first(doing) {
             self.unconfirmed = Some(event.host);
         }
         if !self.imported_events.is_empty() {
             self.misuse.names_destroyed_export(event.stmt, call, &self.imported_events, findings);
         }
+    }
+
+    /// Whether a plain free is a synchronise first, by the profile, and may fail after it.
+    fn waits_first(&self, doing: Doing) -> bool {
+        let Doing::PlainFree(alloc) = doing else { return false };
+        let record = self.memory.get(alloc).filter(|_| self.rules.plain_free_syncs);
+        record.is_some_and(|record| record.outside.is_some() && record.freed.is_none())
     }
 
     /// The call did not fail.
