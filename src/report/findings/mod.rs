@@ -8,7 +8,7 @@ mod tests;
 pub(in crate::report) mod words;
 
 use super::names::Book;
-use crate::base::{Code, Diagnostic, Fact, Help, Label, Severity, Span, StmtId};
+use crate::base::{Code, Diagnostic, Fact, Help, Label, Severity, Span, StmtId, StreamId};
 use crate::oracle::{By, Certainty, Explanation, Finding, Missing, Moment, Point, Role, Verdict};
 use crate::scenario::Program;
 use crate::trace;
@@ -196,10 +196,10 @@ impl One<'_> {
         format!("`{}`", self.operation(stmt))
     }
 
-    /// ` on s`, for a statement that names its stream; for the node of a graph, the stream of the launch and its line.
+    /// ` on s`, for a statement that names its stream; for the node of a graph, the stream of its launch.
     fn on(&self, stmt: StmtId) -> String {
-        if let Some(launched) = self.launched(stmt) {
-            return launched;
+        if let Some((stream, _)) = self.launched(stmt) {
+            return format!(" on {}", self.book.stream(stream));
         }
         let text = self.book.program.statements[stmt].text.as_str();
         let stream =
@@ -207,8 +207,8 @@ impl One<'_> {
         stream.filter(|stream| !stream.is_empty()).map_or(String::new(), |stream| format!(" on {stream}"))
     }
 
-    /// ` on t, by line 15`, for the node of a graph that is one side of the order that is missing.
-    fn launched(&self, stmt: StmtId) -> Option<String> {
+    /// The stream that the node of a graph went to, and what launched it, where it is one side of the order that is missing.
+    fn launched(&self, stmt: StmtId) -> Option<(StreamId, Option<StmtId>)> {
         let Missing { from, to, .. } = self.finding.missing?;
         let told = self.explanation;
         let (point, by) = match stmt {
@@ -217,11 +217,14 @@ impl One<'_> {
             _ => return None,
         };
         let Point::Operation(ticket) = point else { return None };
-        if !self.book.is_node(stmt) {
-            return None;
-        }
+        self.book.is_node(stmt).then_some((ticket.stream, by))
+    }
+
+    /// ` on t, by line 15`, for the node of a graph.
+    fn on_by(&self, stmt: StmtId) -> String {
+        let by = self.launched(stmt).and_then(|(_, by)| by);
         let by = by.map(|launch| format!(", by line {}", self.line(launch))).unwrap_or_default();
-        Some(format!(" on {}{by}", self.book.stream(ticket.stream)))
+        format!("{}{by}", self.on(stmt))
     }
 
     fn line(&self, stmt: StmtId) -> u32 {
@@ -283,7 +286,7 @@ impl One<'_> {
 
     /// What a statement does to the memory.
     fn does(&self, stmt: StmtId) -> String {
-        let (name, on, operation) = (self.name(), self.on(stmt), self.operation(stmt));
+        let (name, on, operation) = (self.name(), self.on_by(stmt), self.operation(stmt));
         let gives = operation.split_once(" = ");
         let gives = gives.map(|(left, right)| (left, right.split(' ').next().unwrap_or_default()));
         let (word, rest) = operation.split_once(' ').unwrap_or((operation, ""));
