@@ -258,10 +258,12 @@ for more: millpond explain unknown_word
 
     #[test]
     fn a_label_that_does_not_fit_stands_below() {
-        // Lines of one digit, and a change that goes on to line 10, so that all numbers take two columns.
+        // Lines of one digit, and a change that goes on to line 11, so that all numbers take two columns.
         let text = format!("stream s\n{}s: free x\n", "sync s\n".repeat(7));
         let span = Span::new(text.len() as u32 - 10, text.len() as u32 - 1);
-        let edits = |added: usize| vec![Edit { span: Span::new(0, 0), text: "sync s\n".repeat(added) }];
+        let edits = |added: usize| {
+            vec![Edit { span: Span::new(span.start, span.start), text: "sync s\n".repeat(added) }]
+        };
         let mark = |message: usize, added: usize| {
             let mut found = Diagnostic::error(Code("made_up"), "a label", span, "x".repeat(message));
             let (text, facts) = ("a change".to_owned(), Vec::new());
