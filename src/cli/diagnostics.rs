@@ -101,14 +101,21 @@ fn rendered(
     let labels = || std::iter::once(&diagnostic.primary).chain(diagnostic.secondary.iter().filter(is_near));
     let spans: Vec<Span> = labels().map(|label| label.span).collect();
     let excerpt = Excerpt::around(text, index, &spans, COLUMNS, 0);
-    let annotations = labels().enumerate().map(|(nth, label)| annotation(&excerpt, label, nth == 0));
+    let edits = diagnostic.help.as_ref().map_or(&[][..], |help| &help.edits);
+    let places: Vec<Span> = edits.iter().map(|edit| edit.span).collect();
+    let longest = edits.iter().map(|edit| edit.text.width()).max().unwrap_or_default();
+    let changed = Excerpt::around(text, index, &places, COLUMNS, longest);
+    let is_shown = !edits.is_empty() && longest <= EDIT_MAX;
+    // All groups have their lines behind the widest number.
+    let gutter = if is_shown { changed.gutter_with(edits).max(excerpt.gutter()) } else { excerpt.gutter() };
+    let annotations = labels().enumerate().map(|(nth, label)| annotation(&excerpt, gutter, label, nth == 0));
     let snippet = Snippet::source(&excerpt.text).line_start(excerpt.line).path(path).annotations(annotations);
     let indent = word.len() + "[]: ".len() + diagnostic.code.0.len();
     let title = level.primary_title(wrapped(&diagnostic.message, indent)).id(diagnostic.code.0);
     let mut group = title.element(snippet);
-    let indent = excerpt.gutter() + "= note: ".len();
+    let indent = gutter + "= note: ".len();
     // A label that does not fit behind its place stands below.
-    let below = labels().filter(|label| !fits(&excerpt, label));
+    let below = labels().filter(|label| !fits(&excerpt, gutter, label));
     let far = diagnostic.secondary.iter().filter(|label| !is_near(label));
     let told = |label: &Label| format!("line {}: {}", line(label), label.message);
     let below = below.enumerate().map(|(nth, label)| match spans.len() {
@@ -118,17 +125,12 @@ fn rendered(
     for note in below.chain(diagnostic.notes.iter().cloned()).chain(far.map(told)) {
         group = group.element(Level::NOTE.message(wrapped(&note, indent)));
     }
-    for message in facts(&diagnostic.facts, excerpt.gutter()) {
+    for message in facts(&diagnostic.facts, gutter) {
         group = group.element(message);
     }
-    let edits = diagnostic.help.as_ref().map_or(&[][..], |help| &help.edits);
-    let places: Vec<Span> = edits.iter().map(|edit| edit.span).collect();
-    let longest = edits.iter().map(|edit| edit.text.width()).max().unwrap_or_default();
-    let changed = Excerpt::around(text, index, &places, COLUMNS, longest);
-    let is_shown = !edits.is_empty() && longest <= EDIT_MAX;
     let groups = match &diagnostic.help {
         None => vec![group],
-        Some(help) if is_shown => vec![group, change_of(path, help, &changed)],
+        Some(help) if is_shown => vec![group, change_of(path, help, &changed, gutter)],
         Some(help) => vec![group.element(Level::HELP.message(wrapped(&help.text, indent)))],
     };
     let shown = renderer.render(&groups);
@@ -138,14 +140,14 @@ fn rendered(
     shown.replacen(&place(excerpt.column(diagnostic.primary.span)), &place(column), 1)
 }
 
-fn fits(excerpt: &Excerpt, label: &Label) -> bool {
-    excerpt.gutter() + excerpt.columns_before_end(label.span) + 1 + label.message.width() <= COLUMNS
+fn fits(excerpt: &Excerpt, gutter: usize, label: &Label) -> bool {
+    gutter + excerpt.columns_before_end(label.span) + 1 + label.message.width() <= COLUMNS
 }
 
-fn annotation<'a>(excerpt: &Excerpt, label: &'a Label, is_primary: bool) -> Annotation<'a> {
+fn annotation<'a>(excerpt: &Excerpt, gutter: usize, label: &'a Label, is_primary: bool) -> Annotation<'a> {
     let kind = if is_primary { AnnotationKind::Primary } else { AnnotationKind::Context };
     let annotation = kind.span(excerpt.range(label.span));
-    match !label.message.is_empty() && fits(excerpt, label) {
+    match !label.message.is_empty() && fits(excerpt, gutter, label) {
         true => annotation.label(label.message.as_str()),
         false => annotation,
     }
@@ -177,12 +179,11 @@ fn together(text: &str) -> String {
 }
 
 /// The mend as a change of the text.
-fn change_of<'a>(path: &'a str, help: &'a Help, excerpt: &'a Excerpt) -> Group<'a> {
+fn change_of<'a>(path: &'a str, help: &'a Help, excerpt: &'a Excerpt, gutter: usize) -> Group<'a> {
     let patch = |edit: &'a Edit| Patch::new(excerpt.range(edit.span), edit.text.as_str());
     let patches = help.edits.iter().map(patch);
     let snippet = Snippet::source(&excerpt.text).line_start(excerpt.line).path(path).patches(patches);
     let title = Level::HELP.secondary_title(wrapped(&help.text, "help: ".len()));
-    let gutter = excerpt.gutter();
     facts(&help.facts, gutter).into_iter().fold(title.element(snippet), Group::element)
 }
 
@@ -253,5 +254,31 @@ help: a similar one exists
 for more: millpond explain unknown_word
 ";
         assert_eq!(render("a.scn", text, &[diagnostic], false), expected);
+    }
+
+    #[test]
+    fn a_label_that_does_not_fit_stands_below() {
+        // Lines of one digit, and a change that goes on to line 11, so that all numbers take two columns.
+        let text = format!("stream s\n{}s: free x\n", "sync s\n".repeat(7));
+        let span = Span::new(text.len() as u32 - 10, text.len() as u32 - 1);
+        let edits = |added: usize| {
+            vec![Edit { span: Span::new(span.start, span.start), text: "sync s\n".repeat(added) }]
+        };
+        let mark = |message: usize, added: usize| {
+            let mut found = Diagnostic::error(Code("made_up"), "a label", span, "x".repeat(message));
+            let (text, facts) = ("a change".to_owned(), Vec::new());
+            found.help = (added > 0).then(|| Help { text, edits: edits(added), facts });
+            found
+        };
+        for (added, gutter) in [(0, 4), (2, 5)] {
+            let most = COLUMNS - gutter - "s: free x ".len();
+            for (message, is_below) in [(most, false), (most + 1, true)] {
+                let shown = render("a.scn", &text, &[mark(message, added)], false);
+                let widest = shown.lines().map(str::width).max();
+                assert!(widest <= Some(COLUMNS), "{shown}");
+                assert_eq!(shown.contains("= note: x"), is_below, "{shown}");
+                assert!(is_below || widest == Some(COLUMNS), "{shown}");
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It knows columns and bytes. It must not know what is wrong there.
 
-use crate::base::{LineIndex, Span};
+use crate::base::{Edit, LineIndex, Span};
 use std::ops::Range;
 use unicode_width::UnicodeWidthChar;
 
@@ -82,6 +82,12 @@ impl Excerpt {
     /// Columns before a line: the largest number, and ` | `.
     pub(super) fn gutter(&self) -> usize {
         self.gutter_of(self.lines.len())
+    }
+
+    /// The same where edits add lines; all that follow the first edit count.
+    pub(super) fn gutter_with(&self, edits: &[Edit]) -> usize {
+        let added = edits.iter().map(|edit| edit.text.matches('\n').count());
+        self.gutter_of(self.lines.len() + 1 + added.sum::<usize>())
     }
 
     fn gutter_of(&self, lines: usize) -> usize {

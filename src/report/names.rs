@@ -4,7 +4,7 @@
 
 use crate::base::{BufferId, Bytes, HostId, StmtId, StreamId};
 use crate::oracle::Verdict;
-use crate::scenario::{Action, Chosen, GraphAction, ImportInto, Instruction, Program};
+use crate::scenario::{Action, Chosen, GraphAction, Handle, ImportInto, Instruction, Program};
 use crate::trace::{AllocId, Call, Event, GraphCall, Kind, Memory, Range, Ticket};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -235,10 +235,20 @@ impl<'p> Book<'p> {
         Some(self.program.names.buffers[buffer].clone())
     }
 
+    /// The name of a buffer, behind that of a further process: `x`, `reader.y`.
+    pub(crate) fn buffer(&self, buffer: BufferId) -> &'p str {
+        let program: &'p Program = self.program;
+        &program.names.buffers[buffer]
+    }
+
+    /// The further process that a buffer belongs to.
+    pub(crate) fn process(&self, buffer: BufferId) -> Option<&'p str> {
+        self.buffer(buffer).rsplit_once('.').map(|(process, _)| process)
+    }
+
     /// What its own process calls a buffer: without the process.
     pub(crate) fn own_name(&self, buffer: BufferId) -> &'p str {
-        let program: &'p Program = self.program;
-        let name = program.names.buffers[buffer].as_str();
+        let name = self.buffer(buffer);
         name.rsplit_once('.').map_or(name, |(_, own)| own)
     }
 
@@ -267,6 +277,23 @@ impl<'p> Book<'p> {
             Some((stream, rest)) if !stream.contains(' ') && !stream.contains('(') => rest.trim_start(),
             _ => text,
         }
+    }
+
+    /// Whether a statement is a line in the block of a graph.
+    pub(crate) fn is_node(&self, stmt: StmtId) -> bool {
+        self.program.code.iter().any(|instruction| match instruction {
+            Instruction::Call { stmt: at, action: Action::Graph(GraphAction::Node { .. }) } => *at == stmt,
+            _ => false,
+        })
+    }
+
+    /// What kind of thing a statement destroys.
+    pub(crate) fn destroyed(&self, stmt: StmtId) -> Option<&'p Handle> {
+        let program: &'p Program = self.program;
+        program.code.iter().find_map(|instruction| match instruction {
+            Instruction::Call { stmt: at, action: Action::Destroy(handle) } if *at == stmt => Some(handle),
+            _ => None,
+        })
     }
 
     /// Whether a statement was skipped.

@@ -219,3 +219,82 @@ fn every_report_fits_the_page() {
     assert!(count > 200, "{count}");
     assert!(lines.is_empty(), "{lines:#?}");
 }
+
+/// What is said about each finding of a text, in lines of at most a page.
+fn told(name: &str, text: &str) -> String {
+    let folder = Folder::new(name);
+    folder.file("told.scn", text);
+    let told = out(&folder.millpond(&["run", "told.scn"]));
+    assert!(told.lines().all(|line| line.chars().count() <= COLUMNS), "{told}");
+    told
+}
+
+fn has(told: &str, lines: &[&str]) {
+    lines.iter().for_each(|line| assert!(told.contains(line), "{line}\n{told}"));
+}
+
+#[test]
+fn a_use_is_ordered_after_the_free_only_where_the_operations_are() {
+    let head = "stream s, t\nkernel use(x: write) takes 10us\ns: x = alloc 1MiB\ns: free x\n";
+    has(
+        &told("called_after", &format!("{head}t: use(x)\n")),
+        &["uses x on t; called after line 4\n", "nearest:  none\n"],
+    );
+    has(
+        &told("ordered_after", &format!("{head}s: use(x)\n")),
+        &["uses x on s; ordered after line 4\n", "nearest:  the other way round: 4 free x -> 5 use(x)\n"],
+    );
+    let host = "stream s\nm = malloc 1MiB managed\nwrite m\ns: free m\nread m\n";
+    has(&told("host_after", host), &["the host reads m; called after line 4\n", "nearest:  none\n"]);
+}
+
+#[test]
+fn memory_of_a_process_is_named_with_it() {
+    let text = "process q {\n  stream s\n  s: x = alloc 1MiB\n  s: free x\n  s: free x\n}\njoin q\n";
+    has(
+        &told("of_a_process", text),
+        &["`q.x` is freed a second time\n", "`expect finding double_free on x` in process q\n"],
+    );
+}
+
+#[test]
+fn the_rule_cites_the_call_that_destroyed() {
+    let graph =
+        "stream s\nkernel k() takes 1us\ngraph g {\n  s: k()\n}\ne = instantiate g\ndestroy e\ns: launch e\n";
+    let pool = "create pool p\nstream s\ndestroy p\ns: y = alloc 1MiB from p\n";
+    for (name, text, call) in
+        [("destroyed_exec", graph, "cuGraphExecDestroy"), ("destroyed_pool", pool, "cuMemPoolDestroy")]
+    {
+        has(&told(name, text), &[&format!("(CUDA driver API, {call}; `millpond explain R7`)\n")]);
+    }
+}
+
+#[test]
+fn nodes_are_told_on_the_stream_of_their_launch() {
+    let text = "stream s, t\nkernel k(x: write) takes 5us\ngraph g {\n  s: x = alloc 1MiB\n  s: k(x)\n}\n\
+                graph h {\n  s: k(x)\n  s: free x\n}\ne1 = instantiate g\ne2 = instantiate h\n\
+                s: launch e1\nt: launch e2\n";
+    has(
+        &told("nodes", text),
+        &[
+            "`k(x)` on s and on t touch `x`, and nothing orders them\n",
+            "uses x on s, by line 13\n",
+            "uses x on t, by line 14; not ordered after line 5\n",
+        ],
+    );
+}
+
+#[test]
+fn a_launch_that_frees_is_told_as_a_free() {
+    let text = "stream s, t\nkernel k(x: write) takes 5us\ngraph g {\n  s: x = alloc 1MiB\n  s: k(x)\n}\n\
+                e = instantiate g auto_free\ns: launch e\nt: k(x)\ns: launch e\n";
+    has(&told("auto_free", text), &["frees x on s (auto_free); not ordered after line 9\n"]);
+}
+
+#[test]
+fn only_memory_that_is_out_has_an_account() {
+    let text =
+        "model oxicuda\npool p\nstream s\ns: x = alloc 1KiB from p\ns: free x\ns: z = alloc 0B from p\n";
+    let told = told("no_account", text);
+    has(&told, &["error[invalid_value]: line 6: s: z = alloc 0B from p\n  expected?"]);
+}

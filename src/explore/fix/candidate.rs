@@ -65,7 +65,8 @@ impl Candidate {
 pub(super) fn word(site: &Site<'_>) -> &'static str {
     match (site.operation(), site.frees(), site.statement()) {
         (Some(Operation::Alloc { .. }), ..) => "allocation",
-        (_, Some(_), _) => "free",
+        // An order of a launch itself is about what it frees: its nodes are lines of their own.
+        (_, Some(_), _) | (Some(Operation::LaunchGraph(_)), ..) => "free",
         (_, _, Some(Statement::Asynchronous(_))) => "access",
         _ => "use",
     }

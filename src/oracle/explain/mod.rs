@@ -22,6 +22,10 @@ pub struct Explanation {
     pub nearest: Vec<Link>,
     /// From the second one to the first one, where that is the order that there is.
     pub reversed: Vec<Link>,
+    /// What launched the first one, if it is the node of a graph.
+    pub from_launch: Option<StmtId>,
+    /// What launched the second one, if it is the node of a graph.
+    pub to_launch: Option<StmtId>,
     /// When the first one ran.
     pub from: Option<Ran>,
     /// When the second one ran.
@@ -129,6 +133,8 @@ impl Recording {
         Some(Explanation {
             nearest,
             reversed,
+            from_launch: self.launch(from),
+            to_launch: self.launch(to),
             from: self.ran(from),
             to: self.ran(to),
             reuse: missing.alloc.and_then(|alloc| self.reuse(alloc)),

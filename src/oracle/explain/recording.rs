@@ -93,6 +93,13 @@ impl Recording {
         self.points.get(&point).map(|recorded| recorded.stmt)
     }
 
+    /// The call that brought an operation into its stream, if that is another statement's: the launch of a graph.
+    pub(super) fn launch(&self, point: Point) -> Option<StmtId> {
+        let mut by = self.before.get(&point)?.iter().filter(|(_, by)| *by == By::Submission);
+        let call = by.find_map(|(call, _)| self.at(*call))?;
+        (Some(call) != self.at(point)).then_some(call)
+    }
+
     /// When what is at a point ran.
     pub(super) fn ran(&self, point: Point) -> Option<Ran> {
         self.points.get(&point).and_then(|recorded| recorded.ran)

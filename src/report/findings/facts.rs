@@ -5,6 +5,7 @@ use super::words::{Words, about};
 use crate::base::{Fact, StmtId};
 use crate::oracle::{By, Certainty, Explanation, Link, Missing, Ran, Reuse, Role};
 use crate::report::text::time;
+use crate::scenario::Handle;
 use crate::trace::{FindingKind, Severity};
 
 /// What a use breaks that comes after the call of the free.
@@ -50,7 +51,8 @@ fn nearest(one: &One<'_>) -> Option<String> {
         links.iter().map(step).collect::<Vec<_>>().join(" -> ")
     };
     Some(match (reversed.as_slice(), nearest.as_slice()) {
-        ([], []) => "none".to_owned(),
+        // One alone is no order.
+        ([], [] | [_]) => "none".to_owned(),
         ([], nearest) => links(nearest),
         (reversed, _) => format!("the other way round: {}", links(reversed)),
     })
@@ -115,7 +117,7 @@ fn given(one: &One<'_>, reuse: &Reuse) -> String {
     let of = one
         .finding
         .name
-        .map_or("the memory".to_owned(), |name| format!("{}'s memory", one.book.own_name(name)));
+        .map_or("the memory".to_owned(), |name| format!("{}'s memory", one.book.buffer(name)));
     let given = format!("line {} gave {of} to {to}{policy}", one.book.line(reuse.stmt));
     match reuse.together {
         Some((old, new, Ran { start, end: Some(end) })) => format!(
@@ -140,8 +142,24 @@ fn rule(one: &One<'_>) -> String {
     if is_submitted_after(one) {
         return format!("{SUBMITTED_AFTER}\n(CUDA driver API, cuMemFreeAsync; `millpond explain R18`)");
     }
+    let source = destroying(one).unwrap_or(source);
     let word = number.map_or(one.finding.kind.name().to_owned(), |number| format!("R{number}"));
     format!("{rule}\n({source}; `millpond explain {word}`)")
+}
+
+/// The call that has destroyed what is named.
+fn destroying(one: &One<'_>) -> Option<&'static str> {
+    if one.finding.kind != FindingKind::UseOfDestroyed {
+        return None;
+    }
+    let handle = one.other(Role::Destroy).and_then(|stmt| one.book.destroyed(stmt))?;
+    Some(match handle {
+        Handle::Stream(_) => "CUDA driver API, cuStreamDestroy",
+        Handle::Event(_) => "CUDA driver API, cuEventDestroy",
+        Handle::Pool(_) => "CUDA driver API, cuMemPoolDestroy",
+        Handle::Graph(_) => "CUDA driver API, cuGraphDestroy",
+        Handle::Exec(_) => "CUDA driver API, cuGraphExecDestroy",
+    })
 }
 
 fn is_submitted_after(one: &One<'_>) -> bool {
@@ -154,8 +172,12 @@ fn is_submitted_after(one: &One<'_>) -> bool {
 fn mute(one: &One<'_>) -> String {
     let kind = one.finding.kind;
     let on = one.finding.name.map(|name| format!(" on {}", one.book.own_name(name))).unwrap_or_default();
+    let process = one.finding.name.and_then(|name| one.book.process(name));
+    let within = process.map(|process| format!(" in process {process}")).unwrap_or_default();
     match kind.severity() {
-        Severity::Error => format!("`expect finding {kind}{on}`"),
-        Severity::Warning | Severity::Lint => format!("`allow {kind}{on}`, or `expect finding {kind}{on}`"),
+        Severity::Error => format!("`expect finding {kind}{on}`{within}"),
+        Severity::Warning | Severity::Lint => {
+            format!("`allow {kind}{on}`, or `expect finding {kind}{on}`{within}")
+        }
     }
 }

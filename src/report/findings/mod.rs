@@ -8,7 +8,7 @@ mod tests;
 pub(in crate::report) mod words;
 
 use super::names::Book;
-use crate::base::{Code, Diagnostic, Fact, Help, Label, Severity, Span, StmtId};
+use crate::base::{Code, Diagnostic, Fact, Help, Label, Severity, Span, StmtId, StreamId};
 use crate::oracle::{By, Certainty, Explanation, Finding, Missing, Moment, Point, Role, Verdict};
 use crate::scenario::Program;
 use crate::trace;
@@ -178,7 +178,7 @@ impl One<'_> {
 
     /// The memory that it is about.
     fn memory(&self) -> String {
-        self.finding.name.map_or("memory".to_owned(), |name| format!("`{}`", self.book.own_name(name)))
+        self.finding.name.map_or("memory".to_owned(), |name| format!("`{}`", self.book.buffer(name)))
     }
 
     fn name(&self) -> &str {
@@ -196,19 +196,42 @@ impl One<'_> {
         format!("`{}`", self.operation(stmt))
     }
 
-    /// ` on s`, for a statement that names its stream.
+    /// ` on s`, for a statement that names its stream; for the node of a graph, the stream of its launch.
     fn on(&self, stmt: StmtId) -> String {
+        if let Some((stream, _)) = self.launched(stmt) {
+            return format!(" on {}", self.book.stream(stream));
+        }
         let text = self.book.program.statements[stmt].text.as_str();
         let stream =
             text.strip_suffix(self.book.operation(stmt)).map(|stream| stream.trim_end_matches([':', ' ']));
         stream.filter(|stream| !stream.is_empty()).map_or(String::new(), |stream| format!(" on {stream}"))
     }
 
+    /// The stream that the node of a graph went to, and what launched it, where it is one side of the order that is missing.
+    fn launched(&self, stmt: StmtId) -> Option<(StreamId, Option<StmtId>)> {
+        let Missing { from, to, .. } = self.finding.missing?;
+        let told = self.explanation;
+        let (point, by) = match stmt {
+            _ if stmt == from.stmt => (from.point, told.and_then(|told| told.from_launch)),
+            _ if stmt == to.stmt => (to.point, told.and_then(|told| told.to_launch)),
+            _ => return None,
+        };
+        let Point::Operation(ticket) = point else { return None };
+        self.book.is_node(stmt).then_some((ticket.stream, by))
+    }
+
+    /// ` on t, by line 15`, for the node of a graph.
+    fn on_by(&self, stmt: StmtId) -> String {
+        let by = self.launched(stmt).and_then(|(_, by)| by);
+        let by = by.map(|launch| format!(", by line {}", self.line(launch))).unwrap_or_default();
+        format!("{}{by}", self.on(stmt))
+    }
+
     fn line(&self, stmt: StmtId) -> u32 {
         self.book.line(stmt)
     }
 
-    fn other(&self, wanted: Role) -> Option<StmtId> {
+    pub(in crate::report) fn other(&self, wanted: Role) -> Option<StmtId> {
         self.finding.others.iter().find(|(role, _)| *role == wanted).and_then(|(_, stmt)| *stmt)
     }
 
@@ -237,7 +260,11 @@ impl One<'_> {
             }
             (_, Some(Missing { from, to, .. })) if from.stmt == *stmt && to.stmt != *stmt => {
                 match self.finding.certainty {
-                    Some(Certainty::Definite) => format!("{does}; ordered after line {}", self.line(to.stmt)),
+                    Some(Certainty::Definite) => {
+                        let is_ordered = self.explanation.is_some_and(|told| !told.reversed.is_empty());
+                        let word = if is_ordered { "ordered" } else { "called" };
+                        format!("{does}; {word} after line {}", self.line(to.stmt))
+                    }
                     _ => format!("{does}; not ordered before line {}", self.line(to.stmt)),
                 }
             }
@@ -259,7 +286,7 @@ impl One<'_> {
 
     /// What a statement does to the memory.
     fn does(&self, stmt: StmtId) -> String {
-        let (name, on, operation) = (self.name(), self.on(stmt), self.operation(stmt));
+        let (name, on, operation) = (self.name(), self.on_by(stmt), self.operation(stmt));
         let gives = operation.split_once(" = ");
         let gives = gives.map(|(left, right)| (left, right.split(' ').next().unwrap_or_default()));
         let (word, rest) = operation.split_once(' ').unwrap_or((operation, ""));
@@ -269,6 +296,8 @@ impl One<'_> {
             (Some((left, "alloc" | "malloc")), _) => format!("allocates {left}{on}"),
             (Some((left, "import")), _) => format!("imports {left}"),
             (_, "free") => format!("frees {rest}{on}"),
+            // Its other nodes are statements of their own.
+            (_, "launch") => format!("frees {name}{on} (auto_free)"),
             (_, "write") => format!("the host writes {memory}"),
             (_, "read") => format!("the host reads {memory}"),
             _ => format!("uses {memory}{on}"),

@@ -50,7 +50,7 @@ fn leaks(book: &Book<'_>, verdict: &Verdict, width: usize) -> Vec<String> {
         return Vec::new();
     }
     let one = |finding: &&Finding| {
-        let name = finding.name.map_or("memory", |name| book.own_name(name));
+        let name = finding.name.map_or("memory", |name| book.buffer(name));
         format!("{name} (line {})", book.line(finding.stmt))
     };
     let more = left.len().saturating_sub(SHOWN_MAX);

@@ -7,7 +7,7 @@ use crate::base::{Bytes, DeviceId, EventId, HostId, Nanos, PoolId, ProcessId, St
 use crate::oracle::{Judged, Mismatch, Verdict};
 use crate::report::names::Book;
 use crate::scenario::{Demand, Names, Outcome, Unit};
-use crate::trace::{Deadlock, Ended, Event, FindingKind, Kind, Policy, Reach, Readiness, Waiter};
+use crate::trace::{Deadlock, Ended, Event, Failure, FindingKind, Kind, Policy, Reach, Readiness, Waiter};
 use std::collections::BTreeMap;
 
 /// Collects what the failures need.
@@ -48,7 +48,9 @@ impl Failures {
             let name = failed.failure.name();
             lines.push(String::new());
             lines.push(format!("error[{name}]: line {}{times}: {text}", book.line(failed.stmt)));
-            lines.extend(short(failed.stmt));
+            if failed.failure == Failure::OutOfMemory {
+                lines.extend(short(failed.stmt));
+            }
             lines.extend(self.access(book, failed.stmt));
             lines.extend(self.event_of_another(book, failed.stmt));
             lines.push(format!("  expected?  add `fails {name}` or `or_fails {name}` to the line"));

@@ -3,7 +3,7 @@
 use super::table::{Row, Section, columns_of, time, wrap};
 use crate::base::{Bytes, DeviceId, PoolId, StmtId, StreamId};
 use crate::explore::recover::{Attempt, Change, Cost, NotHelpful, Place, Recovery, Remedy};
-use crate::oracle::Verdict;
+use crate::oracle::{FailedCall, Verdict};
 use crate::report::names::Book;
 use crate::trace::{Account, DeviceState, Event, Failure, Kind, PoolState};
 use std::cmp::Reverse;
@@ -138,7 +138,8 @@ impl Shortages {
         recovery: &Recovery,
         width: usize,
     ) -> Option<Section> {
-        let expected = verdict.failed.iter().filter(|failed| failed.expected);
+        let is_short = |failed: &&FailedCall| failed.expected && failed.failure == Failure::OutOfMemory;
+        let expected = verdict.failed.iter().filter(is_short);
         let mut section = Section { noun: "lines", ..Section::default() };
         for (place, failed) in expected.enumerate() {
             let rows = self.rows(book, recovery, failed.stmt, false, width.saturating_sub(6));
