@@ -136,6 +136,16 @@ impl Court<'_> {
         true
     }
 
+    /// Memory is touched that nothing is known about any more, since it was freed long ago.
+    fn is_forgotten(&mut self, alloc: AllocId, by: By) {
+        if alloc != AllocId::NULL {
+            self.findings.add(Found {
+                certainty: Some(Certainty::Definite),
+                ..Found::plain(FindingKind::UseAfterFree, by.stmt)
+            });
+        }
+    }
+
     /// What touched memory is before its free.
     fn are_over(&mut self, record: &mut Record, by: By) {
         let clock = by.clock(self.clocks);
@@ -409,7 +419,10 @@ impl Hazards {
             }
             Place::Device(alloc) | Place::Managed(alloc) | Place::HostPool(alloc) => alloc,
         };
-        let Some(record) = memory.get_mut(alloc) else { return };
+        let Some(record) = memory.get_mut(alloc) else {
+            court.is_forgotten(alloc, by);
+            return;
+        };
         let (mut is_freed, mut taken) = (court.is_freed(record, by, used), record.taken);
         let of = record.of;
         match of {

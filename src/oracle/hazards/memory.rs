@@ -181,13 +181,15 @@ pub(super) struct Memory {
     /// By the place in the allocator's table, the record of what has had it last.
     slots: Vec<Option<u32>>,
     names: Vec<Option<AllocId>>,
+    /// Whether nothing is let go of, since views may still stand for what no name does.
+    keeps_all: bool,
     pub(super) host: IndexVec<HostBufferId, (BufferId, Extent)>,
 }
 
 impl Memory {
     /// Memory with these buffers of the host.
-    pub(super) fn new(host: IndexVec<HostBufferId, (BufferId, Extent)>) -> Self {
-        Self { host, ..Self::default() }
+    pub(super) fn new(host: IndexVec<HostBufferId, (BufferId, Extent)>, keeps_all: bool) -> Self {
+        Self { host, keeps_all, ..Self::default() }
     }
 
     /// The place of an allocation in `slots`. Some models tell two kinds of memory apart by the highest bit.
@@ -278,7 +280,7 @@ impl Memory {
 
     /// Lets go of an allocation that no name stands for, if it is freed, no other process has it and its bytes are accounted for.
     fn forget(&mut self, id: AllocId) {
-        let Some(place) = self.place(id) else { return };
+        let Some(place) = self.place(id).filter(|_| !self.keeps_all) else { return };
         let record = &self.records[place];
         if record.freed.is_none() || record.is_awaited || record.block.is_some() || !record.imports.is_empty()
         {

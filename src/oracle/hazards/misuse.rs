@@ -4,7 +4,7 @@
 
 use super::Hazards;
 use super::memory::Memory;
-use crate::base::{DeviceId, PoolId, StmtId};
+use crate::base::{DeviceId, EventId, PoolId, StmtId};
 use crate::oracle::findings::{Findings, Found, Role};
 use crate::trace::{
     AllocId, Call, Exported, Failure, FindingKind, GraphCall, Imported, Reading, Resource, Target, Use,
@@ -55,6 +55,29 @@ impl Misuse {
             return None;
         }
         named(call).into_iter().flatten().find_map(|resource| self.destroyed.get(&resource).copied())
+    }
+
+    /// A call names an event of another process, which has destroyed it: the call does not fail, and what it does is undefined
+    /// (CUDA driver API, `cuIpcGetEventHandle`).
+    pub(super) fn names_destroyed_export(
+        &self,
+        stmt: StmtId,
+        call: &Call,
+        imported: &BTreeMap<EventId, EventId>,
+        findings: &mut Findings,
+    ) {
+        let of = |resource: Resource| match resource {
+            Resource::Event(event) => imported.get(&event).map(|of| Resource::Event(*of)),
+            _ => None,
+        };
+        let sources = named(call).into_iter().flatten().filter_map(of);
+        let destroyed = sources.into_iter().find_map(|source| self.destroyed.get(&source).copied());
+        if let Some(destroyed) = destroyed.filter(|_| !matches!(call, Call::Destroy(_))) {
+            findings.add(Found {
+                others: &[(Role::Destroy, Some(destroyed))],
+                ..Found::plain(FindingKind::UseOfDestroyed, stmt)
+            });
+        }
     }
 
     /// What the failure of a call means.

@@ -19,7 +19,7 @@ use super::findings::{Findings, Found, Role};
 use crate::base::{
     BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExecId, HostId, IndexVec, PoolId, SignalId, StmtId,
 };
-use crate::scenario::Program;
+use crate::scenario::{Instruction, Program};
 use crate::trace::{
     AllocId, Attribute, Call, Event, Exported, FindingKind, GraphCall, Imported, Kind, Memory as Place,
     Model, Range, Resource, Setup, Takes, Target, Ticket, Use,
@@ -33,6 +33,10 @@ use memory::{Extent, Memory, Record};
 use misuse::Misuse;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
+
+/// Of a longer program with views, memory is let go of that only a view may still stand for: a use of it is known to be one of
+/// freed memory, and no more than that.
+const KEPT_MAX: u64 = 100_000;
 
 /// The analysis of a run.
 #[derive(Clone, Debug)]
@@ -256,12 +260,13 @@ impl Doing {
 impl Hazards {
     pub(super) fn new(program: &Program) -> Self {
         let setup: &Setup = &program.setup;
+        let has_views = program.code.iter().any(|one| matches!(one, Instruction::View { .. }));
         let buffers = program.host_buffers.iter();
         let buffers = buffers.map(|buffer| (buffer.name, Extent::new(buffer.size.0, true)));
         Self {
             clocks: Clocks::new(setup),
             meetings: Meetings::new(setup),
-            memory: Memory::new(buffers.collect()),
+            memory: Memory::new(buffers.collect(), has_views && program.length <= KEPT_MAX),
             blocks: Blocks::new(setup.streams.len(), setup.hosts),
             lints: Lints::new(setup, program.statements.len()),
             judge: Judge::default(),
@@ -292,7 +297,7 @@ impl Hazards {
             self.settle(event, findings);
         }
         match &event.kind {
-            Kind::Call(call) => self.call(event, call),
+            Kind::Call(call) => self.call(event, call, findings),
             Kind::End => self.ended(event.ticket, findings),
             Kind::Submitted => self.submitted(event, findings),
             Kind::Ordered { before } => self.clocks.compare(event.ticket, before),
@@ -345,7 +350,7 @@ impl Hazards {
         }
     }
 
-    fn call(&mut self, event: &Event<'_>, call: &Call) {
+    fn call(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
         self.clocks.calls(event.host);
         if !self.launched.is_empty() {
             self.launched.clear();
@@ -358,6 +363,9 @@ impl Hazards {
         caller.destroyed = self.misuse.names_destroyed(call);
         if caller.doing.counts_at_once() {
             self.unconfirmed = Some(event.host);
+        }
+        if !self.imported_events.is_empty() {
+            self.misuse.names_destroyed_export(event.stmt, call, &self.imported_events, findings);
         }
     }
 

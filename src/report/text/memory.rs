@@ -140,9 +140,11 @@ impl Shortages {
     ) -> Option<Section> {
         let expected = verdict.failed.iter().filter(|failed| failed.expected);
         let mut section = Section { noun: "lines", ..Section::default() };
-        for failed in expected {
+        for (place, failed) in expected.enumerate() {
             let rows = self.rows(book, recovery, failed.stmt, false, width.saturating_sub(6));
             for (nth, Row { text, pinned }) in rows.into_iter().enumerate() {
+                // What helps is always shown of the first one alone.
+                let pinned = pinned && (place == 0 || nth == 0);
                 let number = if nth == 0 { book.line(failed.stmt).to_string() } else { String::new() };
                 section.rows.push(Row { text: format!("  {number:>4}{text}"), pinned });
             }

@@ -212,7 +212,9 @@ pub(super) fn lay_out(sections: Vec<Section>, limit: usize) -> Vec<String> {
     let mut shares: Vec<usize> = sections.iter().map(least).collect();
     let mut taken: usize = sections.iter().zip(&shares).map(|(section, share)| section.frame() + share).sum();
     // Where there are so many sections that even that is too much, those in between give way first.
-    for share in shares.iter_mut().skip(1).rev().skip(1).filter(|share| **share > 1) {
+    let can_give = |section: &Section| section.rows.iter().all(|row| !row.pinned);
+    let between = sections.iter().zip(&mut shares).skip(1).rev().skip(1);
+    for (_, share) in between.filter(|(section, share)| **share > 1 && can_give(section)) {
         let gives_way = taken > limit;
         *share -= usize::from(gives_way);
         taken -= usize::from(gives_way);
@@ -257,6 +259,13 @@ mod tests {
         assert_eq!(lines.len(), 10);
         assert!(lines.contains(&"row 50".to_owned()) && lines.contains(&"row 99".to_owned()), "{lines:?}");
         assert!(lines.contains(&"    .. and 93 more rows".to_owned()), "{lines:?}");
+    }
+
+    #[test]
+    fn what_is_pinned_does_not_give_way() {
+        let sections = vec![section(9, None), section(9, Some(4)), section(9, None), section(9, None)];
+        // Each has a blank line and a title.
+        assert_eq!(lay_out(sections, 15).len(), 15);
     }
 
     #[test]
