@@ -180,11 +180,16 @@ fn together(text: &str) -> String {
 
 /// The mend as a change of the text.
 fn change_of<'a>(path: &'a str, help: &'a Help, excerpt: &'a Excerpt, gutter: usize) -> Group<'a> {
-    let patch = |edit: &'a Edit| Patch::new(excerpt.range(edit.span), edit.text.as_str());
-    let patches = help.edits.iter().map(patch);
-    let snippet = Snippet::source(&excerpt.text).line_start(excerpt.line).path(path).patches(patches);
+    let patch = |edit: &&'a Edit| Patch::new(excerpt.range(edit.span), edit.text.as_str());
     let title = Level::HELP.secondary_title(wrapped(&help.text, "help: ".len()));
-    facts(&help.facts, gutter).into_iter().fold(title.element(snippet), Group::element)
+    // Beside what is added, what is taken out would be shown as nothing: it has a picture of its own.
+    let (gone, written): (Vec<_>, Vec<_>) = help.edits.iter().partition(|edit| edit.text.is_empty());
+    let pictures = [written, gone].into_iter().filter(|edits| !edits.is_empty()).map(|edits| {
+        let patches: Vec<_> = edits.iter().map(patch).collect();
+        Snippet::source(&excerpt.text).line_start(excerpt.line).path(path).patches(patches)
+    });
+    let group = title.elements(pictures);
+    facts(&help.facts, gutter).into_iter().fold(group, Group::element)
 }
 
 /// A message in lines that fit the page behind an indentation. What stands between backquotes and is short stays together.

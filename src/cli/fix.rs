@@ -3,7 +3,6 @@
 use super::Scenario;
 use super::levels::LevelArguments;
 use super::outside::{self, Complaint, Status};
-use crate::edit;
 use crate::explore::fix::{self, Fixed, Left, Limits, Search};
 use crate::report;
 use crate::scenario::{Names, Program};
@@ -78,7 +77,7 @@ impl Fix {
         let read = |text: &str| self.program(&scenario, text);
         let search = Search { read: &read, seed: self.seed, limits: Limits::default() };
         let removed = if self.expected { fix::without_expected_findings(&scenario.text) } else { Vec::new() };
-        let fixed = fix::fix(&edit::apply(&scenario.text, &removed), &search);
+        let fixed = fix::fix(&scenario.text, &removed, &search);
         let Some(fixed) = fixed else {
             return Err(Complaint::wrong("without the lines that expect findings this is no scenario"));
         };
@@ -109,9 +108,9 @@ impl Fix {
     fn told(&self, scenario: &Scenario, fixed: &Fixed, names: &Names) -> String {
         let mut out = String::new();
         for (fix, removed) in fixed.fixes.iter().zip(&fixed.removed) {
-            out.push_str(&format!("fix: {}\n", fix.help));
-            out.push_str(&format!("   = removes: {}\n", listed(removed)));
-            out.push_str(&format!("   = tried: {}\n", report::tried(fix, names)));
+            out.push_str(&wrapped("fix: ", &fix.help));
+            out.push_str(&wrapped("   = removes: ", &listed(removed)));
+            out.push_str(&wrapped("   = tried: ", &report::tried(fix, names)));
         }
         if fixed.text != scenario.text {
             out.push_str(&format!("\n{}", difference(&scenario.text, &fixed.text)));
@@ -137,7 +136,7 @@ impl Fix {
             out.push_str(&format!("{what} expected and not fixed: --expected does that\n"));
         }
         if !fixed.left.is_empty() {
-            out.push_str(&format!("left: {}\n", listed(&fixed.left)));
+            out.push_str(&wrapped("left: ", &listed(&fixed.left)));
         }
         if fixed.limit_reached {
             out.push_str(&format!("the search ended at its limit, after {} edited scenarios\n", fixed.tries));
@@ -159,6 +158,11 @@ impl Fix {
 pub(super) fn apply(file: &Path, expected: bool) -> String {
     let option = if expected { " --expected" } else { "" };
     format!("millpond fix {}{option} -o FILE", outside::quoted(file))
+}
+
+/// A text behind a beginning, in lines that fit the terminal.
+fn wrapped(beginning: &str, text: &str) -> String {
+    super::explain::wrapped_at(beginning, text, beginning.len(), outside::width())
 }
 
 /// `use_after_free at line 13, race at line 14`

@@ -1,5 +1,6 @@
 //! What a fix that was tried does, and what it costs, in words.
 
+use super::text::time as shown;
 use crate::base::{Fact, Help, Nanos, StreamId};
 use crate::explore::fix::{Cost, Fix};
 use crate::scenario::Names;
@@ -32,16 +33,15 @@ fn time(before: &Cost, after: &Cost, names: &Names) -> String {
     let slowed = before.streams.indices().filter(|stream| later(stream) > 0);
     // Of equal ones the first.
     let slowed = slowed.min_by_key(|stream| u64::MAX - later(stream));
-    let ends = |what: &str, is: Nanos, was: Nanos| {
-        format!("{what} ends at {} instead of {}", is.human(), was.human())
-    };
+    let ends =
+        |what: &str, is: Nanos, was: Nanos| format!("{what} ends at {} instead of {}", shown(is), shown(was));
     match slowed {
         Some(stream) => {
             let end = |cost: &Cost| cost.streams[stream].unwrap_or_default();
             ends(&names.streams[stream], end(after), end(before))
         }
         None if after.end != before.end => ends("the run", after.end, before.end),
-        None => format!("the run ends at {} as before", after.end.human()),
+        None => format!("the run ends at {} as before", shown(after.end)),
     }
 }
 

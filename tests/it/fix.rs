@@ -26,5 +26,5 @@ fn findings(text: &str) -> Vec<Finding> {
 
 fn fixed(text: &str) -> Fixed {
     let search = Search { read: &read, seed: 0, limits: Limits::default() };
-    fix(text, &search).unwrap_or_else(|| panic!("no program:\n{text}"))
+    fix(text, &[], &search).unwrap_or_else(|| panic!("no program:\n{text}"))
 }

@@ -186,6 +186,11 @@ fn line(word: &str, sentence: &str) -> String {
 
 /// A text behind a beginning, broken between words; lines after the first are indented.
 fn wrapped(beginning: &str, text: &str, indent: usize) -> String {
+    wrapped_at(beginning, text, indent, WIDTH)
+}
+
+/// The same, at a width.
+pub(super) fn wrapped_at(beginning: &str, text: &str, indent: usize, width: usize) -> String {
     let mut lines = beginning.to_owned();
     let mut column = beginning.chars().count();
     // What stands between two backquotes is one word.
@@ -195,7 +200,7 @@ fn wrapped(beginning: &str, text: &str, indent: usize) -> String {
         sign.is_whitespace() && !quoted
     };
     for word in text.split(ends) {
-        if column + word.chars().count() > WIDTH {
+        if column + word.chars().count() > width {
             lines.truncate(lines.trim_end().len());
             lines.push_str(&format!("\n{:indent$}", ""));
             column = indent;

@@ -39,6 +39,10 @@ impl<'t> Text<'t> {
             FindingKind::UseAfterFree => self.used_after_its_end(finding, Role::Free, site),
             FindingKind::UseOfDestroyed => self.used_after_its_end(finding, Role::Destroy, site),
             FindingKind::DoubleFree => vec![self.without(site, "remove the second free")],
+            // With other threads, or without what failed, it may be in vain in this run alone.
+            FindingKind::RedundantWait | FindingKind::UnrecordedWait if !self.trial.is_like_every_run() => {
+                Vec::new()
+            }
             FindingKind::RedundantWait => vec![self.without(site, "remove the line that adds no order")],
             FindingKind::UnrecordedWait => vec![self.without(site, "remove the wait that waits for nothing")],
             FindingKind::OverwrittenRecord => {

@@ -15,7 +15,7 @@ mod trial;
 pub use shown::{Line, Mark};
 pub use trial::Cost;
 
-use crate::base::{Edit, StmtId};
+use crate::base::Edit;
 use crate::edit;
 use crate::edit::insert;
 use crate::oracle::Finding;
@@ -23,7 +23,9 @@ use crate::scenario::Program;
 use crate::syntax;
 use crate::syntax::ast::{Content, Expect, Item, Statement};
 use crate::trace::FindingKind;
+use candidate::Candidate;
 use search::{Step, Turn};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// How fixes are looked for.
@@ -79,6 +81,8 @@ pub struct Fix {
     pub left: usize,
     /// How many expectations hold no longer.
     pub expectations: usize,
+    /// Where the statements of the text after stood in the text before.
+    places: BTreeMap<u32, u32>,
     /// What a run cost before.
     pub before: Cost,
     /// What it costs after.
@@ -99,7 +103,7 @@ pub struct Suggestions {
 pub struct Left {
     /// What it is.
     pub kind: FindingKind,
-    /// The line of the statement that is wrong, in the text that came of the fixes.
+    /// The line of the statement that is wrong, in the text as it was before all edits.
     pub line: u32,
 }
 
@@ -108,7 +112,7 @@ pub struct Left {
 pub struct Fixed {
     /// The fixes, each an edit of the text that the one before has left.
     pub fixes: Vec<Fix>,
-    /// What each of them removes: kinds, and lines of the text before it.
+    /// What each of them removes: kinds, and lines of the text before all edits.
     pub removed: Vec<Vec<Left>>,
     /// The text at the end.
     pub text: String,
@@ -138,26 +142,37 @@ pub fn suggest(text: &str, search: &Search<'_>, most: usize) -> Option<Suggestio
     Some(suggestions)
 }
 
-/// Fixes one finding after the other until none is left, or nothing helps.
+/// Fixes one finding after the other until none is left, or nothing helps. `first`: edits that come before all fixes.
 ///
-/// `None`: the text is no program.
-pub fn fix(text: &str, search: &Search<'_>) -> Option<Fixed> {
+/// `None`: the text is no program, or none after the first edits.
+pub fn fix(text: &str, first: &[Edit], search: &Search<'_>) -> Option<Fixed> {
     let mut step = Step::new(search);
-    let (mut fixes, mut removed, mut text) = (Vec::new(), Vec::new(), text.to_owned());
+    let mut lines = lines_after(&(search.read)(text)?, first);
+    let (mut fixes, mut removed, mut text) = (Vec::new(), Vec::new(), edited(text, first));
     loop {
         let turn = step.begin(&text)?;
+        let told = |nth: usize| turn.told(nth, &lines);
         let next = turn.targets().into_iter().find_map(|target| step.fix(&turn, target));
         let Some(next) = next else {
-            let left = turn.targets().into_iter().map(|nth| turn.told(nth)).collect();
+            let left = turn.targets().into_iter().map(told).collect();
             let expected = turn.trial.verdict.findings.iter().filter(|finding| finding.expected.is_some());
             let expected = expected.count();
             let Step { tries, limit_reached, .. } = step;
             return Some(Fixed { fixes, removed, text, left, expected, tries, limit_reached });
         };
-        removed.push(next.removes.iter().map(|nth| turn.told(*nth)).collect());
+        removed.push(next.removes.iter().map(|nth| told(*nth)).collect());
+        lines = next.places.iter().filter_map(|(new, old)| Some((*new, *lines.get(old)?))).collect();
         text.clone_from(&next.text);
         fixes.push(next);
     }
+}
+
+/// The lines of the statements of a program, by where these stand after edits of its text.
+fn lines_after(program: &Program, edits: &[Edit]) -> BTreeMap<u32, u32> {
+    let lines: BTreeMap<u32, u32> =
+        program.statements.iter().map(|statement| (statement.span.start, statement.line)).collect();
+    let candidate = Candidate::new("", edits.to_vec(), 0);
+    candidate.places(program).filter_map(|(new, old)| Some((new, *lines.get(&old)?))).collect()
 }
 
 /// The edits that take out the lines of a text which expect a finding, so that these are there to be fixed.
@@ -177,11 +192,13 @@ pub fn without_expected_findings(text: &str) -> Vec<Edit> {
 }
 
 impl Turn {
-    /// A finding, by what is told of it.
-    fn told(&self, nth: usize) -> Left {
+    /// A finding, by what is told of it; `lines` are those of the text before all edits, by where the statements are now.
+    fn told(&self, nth: usize, lines: &BTreeMap<u32, u32>) -> Left {
         let finding: &Finding = &self.trial.verdict.findings[nth];
-        let line = |stmt: StmtId| self.trial.program.statements[stmt].line;
-        Left { kind: finding.kind, line: line(finding.stmt) }
+        let statement = &self.trial.program.statements[finding.stmt];
+        // What is new stood in no line.
+        let line = lines.get(&statement.span.start).copied().unwrap_or(statement.line);
+        Left { kind: finding.kind, line }
     }
 }
 

@@ -93,6 +93,9 @@ impl<'s, 'r> Step<'s, 'r> {
         let sites = Sites::of(&turn.file, &turn.text);
         let text = Text { sites: &sites, file: &turn.file, trial: &turn.trial };
         let finding = &turn.trial.verdict.findings[target];
+        if turn.trial.is_of_what_stays_wrong(finding) {
+            return None;
+        }
         let mut second_choice = None;
         for mut candidates in text.rounds(finding) {
             candidates.sort_by_key(Candidate::rank);
@@ -167,6 +170,7 @@ impl Success {
         let Success { candidate, text, trial, removes, expectations } = self;
         Fix {
             removes,
+            places: candidate.places(&turn.trial.program).collect(),
             help: candidate.help,
             lines: shown::lines(&turn.text, &candidate.edits),
             edits: candidate.edits,

@@ -2,7 +2,7 @@
 
 use crate::base::{Bytes, DeviceId, IndexVec, Nanos, PoolId, StmtId, StreamId};
 use crate::engine::Stop;
-use crate::oracle::{Broken, Expectations, Finding, Judged, Role, Verdict};
+use crate::oracle::{Broken, Certainty, Expectations, Finding, Judged, Role, Verdict};
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Failure, FindingKind, Kind, Sink};
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,6 +65,27 @@ impl Trial {
     pub(super) fn unexpected(&self) -> impl Iterator<Item = (usize, &Finding)> {
         let all = self.verdict.findings.iter().enumerate();
         all.filter(|(_, finding)| finding.expected.is_none() && !finding.muted)
+    }
+
+    /// Whether a finding is of the order of a use that comes after the free with every timing: while that is so, an order with
+    /// something else mends nothing.
+    pub(super) fn is_of_what_stays_wrong(&self, finding: &Finding) -> bool {
+        let Some(missing) = finding.missing.filter(|_| finding.kind != FindingKind::UseAfterFree) else {
+            return false;
+        };
+        self.unexpected().any(|(_, other)| {
+            let used = other.missing.map(|missing| missing.from.stmt);
+            let is_one_of_both = used == Some(missing.from.stmt) || used == Some(missing.to.stmt);
+            let is_late =
+                other.kind == FindingKind::UseAfterFree && other.certainty == Some(Certainty::Definite);
+            is_late && is_one_of_both && other.name == finding.name
+        })
+    }
+
+    /// Whether this run shows what every one does: one thread makes all calls, and each was made and did what it should.
+    pub(super) fn is_like_every_run(&self) -> bool {
+        let Verdict { failed, skipped, .. } = &self.verdict;
+        self.program.setup.hosts == 1 && skipped.is_empty() && failed.iter().all(|failed| failed.expected)
     }
 
     /// What identifies a finding; `place` says where a statement stood in the beginning.

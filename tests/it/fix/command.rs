@@ -20,8 +20,12 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn millpond(folder: &Path, arguments: &str, input: &str) -> (i32, String, String) {
+    called("fix", folder, arguments, input)
+}
+
+fn called(name: &str, folder: &Path, arguments: &str, input: &str) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_millpond"));
-    command.arg("fix").args(arguments.split_whitespace()).current_dir(folder);
+    command.arg(name).args(arguments.split_whitespace()).current_dir(folder);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("millpond starts");
     child.stdin.take().expect("a pipe").write_all(input.as_bytes()).ok();
@@ -42,7 +46,8 @@ fn a_fix_is_shown_and_nothing_is_written() {
     let expected = "\
 fix: wait for e before the free
    = removes: free_before_alloc at line 7, use_after_free at line 7
-   = tried: 0 findings left, none new; b ends at 10us instead of 0ns, reserved_high unchanged (32 MiB)
+   = tried: 0 findings left, none new; b ends at 10us instead of 0us,
+            reserved_high unchanged (32 MiB)
 
 6   a: record e
   + b: wait e
@@ -99,4 +104,24 @@ fn findings_that_a_line_expects_are_fixed_when_asked() {
     assert_eq!(out, "<stdin>: nothing to fix\n2 findings are expected and not fixed: --expected does that\n");
     let (status, out, _) = millpond(&folder, "- --expected -o -", &text);
     assert_eq!((status, out), (0, BROKEN.replace("b: free", "b: wait e\nb: free")));
+}
+
+#[test]
+fn every_line_fits_the_page() {
+    let many: String =
+        ('a'..='h').map(|name| format!("a: {name}{name} = alloc 1MiB\na: fill({name}{name})\n")).collect();
+    let frees: String = ('a'..='h').map(|name| format!("b: free {name}{name}\n")).collect();
+    let text = format!("stream a, b\nkernel fill(x: write) takes 10us\n{many}{frees}");
+    let (status, out, _) = millpond(&folder("page"), "-", &text);
+    assert_eq!(status, 0, "{out}");
+    assert!(out.contains("\n   = tried: ") && out.contains(",\n              free_before_alloc at"), "{out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+}
+
+/// A wait that the new synchronise makes redundant: the edit that was tried takes it out, so that it is shown.
+#[test]
+fn a_help_shows_the_lines_that_it_takes_out() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fix/importer.scn"));
+    let (_, out, _) = called("run", &folder("taken_out"), "-", &text.expect("a file"));
+    assert!(out.contains("\n16 +   sync t\n") && out.contains("\n26 - s: wait done\n"), "{out}");
 }
