@@ -269,8 +269,10 @@ for more: millpond explain unknown_word
         let edits = |added: usize| {
             vec![Edit { span: Span::new(span.start, span.start), text: "sync s\n".repeat(added) }]
         };
+        // Made up: a kind of its own would have to be shown by a scenario.
+        const NAME: &str = "made_up";
         let mark = |message: usize, added: usize| {
-            let mut found = Diagnostic::error(Code("made_up"), "a label", span, "x".repeat(message));
+            let mut found = Diagnostic::error(Code(NAME), "a label", span, "x".repeat(message));
             let (text, facts) = ("a change".to_owned(), Vec::new());
             found.help = (added > 0).then(|| Help { text, edits: edits(added), facts });
             found

@@ -288,7 +288,10 @@ fn nodes_are_told_on_the_stream_of_their_launch() {
 fn a_launch_that_frees_is_told_as_a_free() {
     let text = "stream s, t\nkernel k(x: write) takes 5us\ngraph g {\n  s: x = alloc 1MiB\n  s: k(x)\n}\n\
                 e = instantiate g auto_free\ns: launch e\nt: k(x)\ns: launch e\n";
-    has(&told("auto_free", text), &["frees x on s (auto_free); not ordered after line 9\n"]);
+    has(
+        &told("auto_free", text),
+        &["frees x on s (auto_free); not ordered after line 9\n", "wait before the free\n"],
+    );
 }
 
 #[test]
