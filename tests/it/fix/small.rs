@@ -201,14 +201,17 @@ fn suggestions_say_what_they_change_and_cost() {
     assert_eq!(words, expected);
 }
 
+/// A kind, and a line.
+type At = (String, u32);
+
 /// What is removed by each fix and what is left, by kinds and lines.
-fn told(text: &str) -> (Vec<(String, u32)>, Vec<(String, u32)>) {
+fn told(text: &str) -> (Vec<At>, Vec<At>) {
     let fixed = fixed(text);
     let words = |all: &[Left]| all.iter().map(|left| (left.kind.to_string(), left.line)).collect();
     (words(&fixed.removed.concat()), words(&fixed.left))
 }
 
-fn at(kind: &str, line: u32) -> (String, u32) {
+fn at(kind: &str, line: u32) -> At {
     (kind.to_owned(), line)
 }
 

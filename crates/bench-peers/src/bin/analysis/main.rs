@@ -5,6 +5,8 @@
 //! of them once, for a counter of instructions: `valgrind --tool=callgrind target/release/analysis plain`. A further number is
 //! how many turns the loop has, 250 without it.
 
+#![allow(clippy::disallowed_types, reason = "a benchmark reads the clock; nothing of it is part of a run")]
+
 use millpond::base::Draws;
 use millpond::engine;
 use millpond::oracle::Expectations;
