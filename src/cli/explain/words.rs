@@ -394,10 +394,10 @@ driver API, cuMemPoolImportPointer, rule R75.",
     ),
     finding(
         "ordered_by_luck",
-        "Two operations are in order in this run only: by a query that found one done, by a wait that the allocator put in, or since
-memory went on whose free happened to have completed.
-With another timing it would be use_after_free, race or the like. A wait of the program's own, `poll` or `sync`, makes the
-order one that always holds. Sources: CUDA driver API, cuEventQuery, CUDA Programming Guide 4.3.2.1, rules R15 and R45.",
+        "Two operations are in order in this run only.
+A query found one done, the allocator put in a wait, or memory went on whose free had happened to complete. With another
+timing it would be use_after_free, race or the like. A wait of the program's own, `poll` or `sync`, makes the order one that
+always holds. Sources: CUDA driver API, cuEventQuery, CUDA Programming Guide 4.3.2.1, rules R15 and R45.",
         "scenarios/hazards/ordered_by_luck.scn",
     ),
     finding(
