@@ -9,7 +9,6 @@ use crate::scenario::{Names, Program};
 use crate::trace::Model;
 use clap::Args;
 use similar::{ChangeTag, TextDiff};
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Finds the smallest edits that make the findings of a scenario go away
@@ -65,14 +64,7 @@ impl Fix {
             ));
         }
         let scenario = Scenario::read(&self.file)?.with_profile(&self.profile)?;
-        let programs = match scenario.load_all() {
-            Ok((programs, _)) => programs,
-            Err(diagnostics) => {
-                let colour = outside::colour(&io::stderr());
-                outside::print_error(&scenario.rendered(&diagnostics, colour));
-                return Ok(Status::Wrong);
-            }
-        };
+        let Some(programs) = scenario.programs() else { return Ok(Status::Wrong) };
         let names = scenario.chosen(programs, self.variant.as_deref())?.names;
         let read = |text: &str| self.program(&scenario, text);
         let search = Search { read: &read, seed: self.seed, limits: Limits::default() };

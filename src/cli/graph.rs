@@ -5,7 +5,6 @@ use super::outside::{self, Complaint, Status};
 use crate::report::Graph;
 use crate::trace::Model;
 use clap::Args;
-use std::io;
 use std::path::PathBuf;
 
 /// Prints the operations of a run as a graph in the DOT language
@@ -41,14 +40,7 @@ pub(super) struct Operations {
 impl Operations {
     pub(super) fn run(&self) -> Result<Status, Complaint> {
         let scenario = Scenario::read(&self.file)?;
-        let programs = match scenario.load_all() {
-            Ok((programs, _)) => programs,
-            Err(diagnostics) => {
-                let colour = outside::colour(&io::stderr());
-                outside::print_error(&scenario.rendered(&diagnostics, colour));
-                return Ok(Status::Wrong);
-            }
-        };
+        let Some(programs) = scenario.programs() else { return Ok(Status::Wrong) };
         let program = scenario.chosen(programs, self.variant.as_deref())?;
         let program = super::on_model(program, self.model);
         let mut graph = Graph::new(&program, scenario.origin(&program, self.seed));

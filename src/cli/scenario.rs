@@ -3,17 +3,17 @@
 use super::outside::{self, Complaint, Status};
 use super::{Place, diagnostics, snapshots};
 use crate::base::{Diagnostic, StmtId, nearest};
-use crate::engine::{Ending, Stop};
+use crate::engine::Ending;
 use crate::explore::fix::{self, Fix, Limits, Search};
 use crate::explore::recover::Recovery;
-use crate::oracle::{Accounting, Broken, Expectations, Finding, Recording, Verdict};
+use crate::oracle::{Accounting, Finding, Recording, Verdict};
 use crate::profile::Profile;
 use crate::report::{
     Closing, Compared, Failing, Lines, Notation, Options, Origin, Sarif, Snapshots, States, Text, Told,
     explained, remedy, shown,
 };
 use crate::scenario::Program;
-use crate::trace::{Detail, Event, Failure, Nothing, Setup, Severity, Sink};
+use crate::trace::{Detail, Event, Failure, Nothing, Severity, Sink};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -181,6 +181,18 @@ impl Scenario {
         match crate::load_all(&self.text, profile) {
             (programs, diagnostics) if programs.is_empty() => Err(diagnostics),
             loaded => Ok(loaded),
+        }
+    }
+
+    /// The programs as [`Scenario::load_all`] has them, for who does not tell of warnings; mistakes are printed.
+    pub(super) fn programs(&self) -> Option<Vec<Program>> {
+        match self.load_all() {
+            Ok((programs, _)) => Some(programs),
+            Err(diagnostics) => {
+                let colour = outside::colour(&std::io::stderr());
+                outside::print_error(&self.rendered(&diagnostics, colour));
+                None
+            }
         }
     }
 
@@ -379,14 +391,16 @@ impl Scenario {
         told
     }
 
+    /// The program of another text, with the variant, the model and the levels that a program has.
+    fn edited(&self, text: &str, like: &Program) -> Option<Program> {
+        let (programs, _) = self.with_text(text.to_owned()).load_all().ok()?;
+        let edited = programs.into_iter().find(|program| program.variant == like.variant)?;
+        Some(Program { levels: like.levels.clone(), ..super::on_model(edited, Some(like.setup.model)) })
+    }
+
     /// The fixes of the first findings of a program that no line expects.
     fn fixes(&self, program: &Program, seed: u64) -> Vec<Fix> {
-        let read = |text: &str| {
-            let (programs, _) = self.with_text(text.to_owned()).load_all().ok()?;
-            let edited = self.chosen(programs, program.variant.as_deref()).ok()?;
-            let setup = Setup { model: program.setup.model, ..edited.setup };
-            Some(Program { setup, levels: program.levels.clone(), ..edited })
-        };
+        let read = |text: &str| self.edited(text, program);
         let search = Search { read: &read, seed, limits: Limits::default() };
         let suggested = fix::suggest(&self.text, &search, FIXED_MAX);
         suggested.map(|suggested| suggested.fixes).unwrap_or_default()
@@ -399,12 +413,7 @@ impl Scenario {
         if failed.is_empty() || settings.remedies == Remedies::Ignored {
             return Recovery::default();
         }
-        let load = |text: &str| {
-            let (programs, _) = self.with_text(text.to_owned()).load_all().ok()?;
-            let variant = program.variant.as_deref();
-            let program_now = programs.into_iter().find(|program| program.variant.as_deref() == variant)?;
-            Some(super::on_model(program_now, Some(program.setup.model)))
-        };
+        let load = |text: &str| self.edited(text, program);
         crate::explore::recover::recover(&self.text, program, settings.seed, &failed, &load)
     }
 
@@ -434,17 +443,11 @@ impl Scenario {
         settings: &Settings,
         report: &mut impl Sink,
     ) -> (Verdict, Ending) {
-        let mut judge = Expectations::new(program);
         let mut books = Checked(cfg!(debug_assertions).then(|| Accounting::new(&program.setup)));
-        let sinks = (&mut judge, (&mut books, report));
-        let ending = crate::engine::run(program, settings.seed, sinks);
+        let judged = crate::explore::judged(program, settings.seed, (&mut books, report));
         let violations = books.0.as_ref().map_or(&[][..], Accounting::violations);
         assert!(violations.is_empty(), "the books do not add up, which is a bug of millpond: {violations:?}");
-        let broken = match &ending.stop {
-            Some(Stop::Broken { stmt, reason }) => Some(Broken { stmt: *stmt, reason: reason.clone() }),
-            Some(Stop::Deadlock { .. }) | None => None,
-        };
-        (judge.finish(broken), ending)
+        judged
     }
 }
 

@@ -4,3 +4,19 @@
 
 pub mod fix;
 pub mod recover;
+
+use crate::engine::{Ending, Stop};
+use crate::oracle::{Broken, Expectations, Verdict};
+use crate::scenario::Program;
+use crate::trace::Sink;
+
+/// Runs a program with a sink beside the judge, and judges.
+pub fn judged(program: &Program, seed: u64, sink: impl Sink) -> (Verdict, Ending) {
+    let mut judge = Expectations::new(program);
+    let ending = crate::engine::run(program, seed, (&mut judge, sink));
+    let broken = match &ending.stop {
+        Some(Stop::Broken { stmt, reason }) => Some(Broken { stmt: *stmt, reason: reason.clone() }),
+        Some(Stop::Deadlock { .. }) | None => None,
+    };
+    (judge.finish(broken), ending)
+}

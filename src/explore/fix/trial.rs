@@ -1,8 +1,7 @@
 //! One run of one text: what is wrong with it, and what it costs.
 
 use crate::base::{Bytes, DeviceId, IndexVec, Nanos, PoolId, StmtId, StreamId};
-use crate::engine::Stop;
-use crate::oracle::{Broken, Certainty, Expectations, Finding, Judged, Role, Verdict};
+use crate::oracle::{Certainty, Finding, Judged, Role, Verdict};
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Failure, FindingKind, Kind, Sink};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +41,6 @@ pub(super) enum Problem {
 impl Trial {
     /// Runs a program to its end.
     pub(super) fn of(program: Program, seed: u64) -> Self {
-        let mut judge = Expectations::new(&program);
         let mut costs = Costs {
             cost: Cost {
                 end: Nanos::default(),
@@ -51,12 +49,7 @@ impl Trial {
             },
             denied: BTreeMap::new(),
         };
-        let ending = crate::engine::run(&program, seed, (&mut judge, &mut costs));
-        let broken = match ending.stop {
-            Some(Stop::Broken { stmt, reason }) => Some(Broken { stmt, reason }),
-            Some(Stop::Deadlock { .. }) | None => None,
-        };
-        let verdict = judge.finish(broken);
+        let (verdict, ending) = crate::explore::judged(&program, seed, &mut costs);
         let Costs { cost, denied } = costs;
         Self { program, verdict, cost: Cost { end: ending.at, ..cost }, denied }
     }

@@ -1,8 +1,7 @@
 //! What a run shows of its memory: where it was when allocations failed, whose frees were pending, how much there was at most.
 
 use crate::base::{Bytes, DeviceId, HostId, Nanos, PoolId, StmtId};
-use crate::engine::{self, Stop};
-use crate::oracle::{Broken, Expectations, Verdict};
+use crate::oracle::Verdict;
 use crate::scenario::Program;
 use crate::trace::{Account, Call, Detail, DeviceState, Event, Failure, Kind, PoolState, Sink, Ticket};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,13 +18,9 @@ pub(super) struct Ran {
 impl Ran {
     /// Runs a program.
     pub(super) fn of(program: &Program, seed: u64) -> Self {
-        let (mut judge, mut witness) = (Expectations::new(program), Witness::default());
-        let ending = engine::run(program, seed, (&mut judge, &mut witness));
-        let broken = match ending.stop {
-            Some(Stop::Broken { stmt, reason }) => Some(Broken { stmt, reason }),
-            Some(Stop::Deadlock { .. }) | None => None,
-        };
-        Self { verdict: judge.finish(broken), end: ending.at, witness }
+        let mut witness = Witness::default();
+        let (verdict, ending) = crate::explore::judged(program, seed, &mut witness);
+        Self { verdict, end: ending.at, witness }
     }
 }
 
