@@ -485,6 +485,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         self.chooser.pick(among)
     }
 
+    #[inline(always)]
     pub(super) fn emit(&mut self, caller: Caller, ticket: Option<Ticket>, kind: Kind<'_>) {
         if self.sink.wants(Detail::Events) {
             let Caller { host, stmt } = caller;
@@ -492,6 +493,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
     }
 
+    #[inline(always)]
     pub(super) fn emit_device(&mut self, ticket: Ticket, operation: Operation, kind: Kind<'_>) {
         if self.sink.wants(Detail::Events) {
             let Operation { host, stmt, .. } = operation;

@@ -203,6 +203,7 @@ impl Sink for Expectations<'_> {
         }
     }
 
+    #[inline(always)]
     fn event(&mut self, event: &Event<'_>) {
         self.hazards.event(event, &mut self.findings);
         match event.kind {

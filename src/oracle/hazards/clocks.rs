@@ -13,7 +13,6 @@
 use crate::base::{DeviceId, EventId, HostId, StreamId};
 use crate::oracle::findings::Point;
 use crate::trace::{Cut, Setup, StreamKind, Target, Ticket};
-use smallvec::SmallVec;
 
 /// A point of a run: the `at`-th operation of a stream, or call of a host thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,12 +44,12 @@ pub(super) struct Clock {
     /// What is before it whatever the timing is, and then the same in this run.
     counters: Vec<u32>,
     /// What else will be, once these are known.
-    pub(super) gates: SmallVec<[Gate; 1]>,
+    pub(super) gates: Vec<Gate>,
 }
 
 impl Clock {
     fn new(width: usize) -> Self {
-        Self { counters: vec![0; 2 * width], gates: SmallVec::new() }
+        Self { counters: vec![0; 2 * width], gates: Vec::new() }
     }
 
     fn width(&self) -> usize {
@@ -130,7 +129,9 @@ impl Clock {
 
     fn copy(&mut self, other: &Clock) {
         self.counters.copy_from_slice(&other.counters);
-        self.gates.clone_from(&other.gates);
+        if !(self.gates.is_empty() && other.gates.is_empty()) {
+            self.gates.clone_from(&other.gates);
+        }
     }
 }
 
@@ -158,7 +159,19 @@ struct Lane {
     /// Whether it has operations that the legacy default stream has not waited for.
     is_ahead: bool,
     /// From which operation on it is behind each gate.
-    behind: SmallVec<[(Gate, u32); 1]>,
+    behind: Vec<(Gate, u32)>,
+}
+
+impl Lane {
+    /// Its latest operation is behind gates that those before it were not behind.
+    fn stays_behind(&mut self, ticket: Ticket) {
+        let Self { behind, clock, .. } = self;
+        for gate in &clock.gates {
+            if behind.iter().all(|(known, _)| known != gate) {
+                behind.push((*gate, ticket.seq));
+            }
+        }
+    }
 }
 
 /// A host thread.
@@ -214,7 +227,7 @@ impl Clocks {
             hosts: vec![0; setup.hosts],
             barrier: 0,
             is_ahead: false,
-            behind: SmallVec::new(),
+            behind: Vec::new(),
         };
         let has_legacy = |device: DeviceId| {
             setup.streams.iter().any(|stream| stream.kind == StreamKind::Legacy && stream.device == device)
@@ -296,17 +309,25 @@ impl Clocks {
     /// The operation is submitted by this host thread: brings the clock of its stream to what is before it, but for waits.
     pub(super) fn begin(&mut self, host: HostId, stream: StreamId) {
         let own = self.of_host(host);
-        let Self { lanes, threads, barriers, .. } = self;
-        let lane = &mut lanes[stream.index()];
-        let thread = &threads[host.index()];
-        if lane.hosts[host.index()] != thread.version {
-            lane.hosts[host.index()] = thread.version;
+        let thread = &self.threads[host.index()];
+        let lane = &mut self.lanes[stream.index()];
+        let known = &mut lane.hosts[host.index()];
+        if *known != thread.version {
+            *known = thread.version;
             lane.clock.join(&thread.clock);
         }
         lane.clock.set(own);
-        let (device, kind) = (lane.device, lane.kind);
-        let Some(barrier) = &mut barriers[device] else { return };
-        match kind {
+        if self.barriers[lane.device].is_some() {
+            self.pass_barrier(stream);
+        }
+    }
+
+    /// What the legacy default stream orders before an operation.
+    fn pass_barrier(&mut self, stream: StreamId) {
+        let Self { lanes, barriers, .. } = self;
+        let lane = &mut lanes[stream.index()];
+        let Some(barrier) = &mut barriers[lane.device] else { return };
+        match lane.kind {
             StreamKind::NonBlocking => {}
             StreamKind::Blocking | StreamKind::PerThread => {
                 if lane.barrier != barrier.version {
@@ -350,21 +371,25 @@ impl Clocks {
 
     /// The operation is in its stream.
     pub(super) fn end(&mut self, ticket: Ticket) {
-        let nth = ticket.stream.index();
-        let lane = &mut self.lanes[nth];
-        if lane.behind.len() != lane.clock.gates.len() {
-            let gates = lane.clock.gates.iter().copied();
-            let new = gates.filter(|gate| lane.behind.iter().all(|(known, _)| known != gate));
-            let new: SmallVec<[Gate; 1]> = new.collect();
-            lane.behind.extend(new.into_iter().map(|gate| (gate, ticket.seq)));
-        }
+        let lane = &mut self.lanes[ticket.stream.index()];
         lane.clock.set(Self::of_operation(ticket));
+        if lane.behind.len() != lane.clock.gates.len() {
+            lane.stays_behind(ticket);
+        }
+        if self.barriers[lane.device].is_some() {
+            self.put_before_barrier(ticket.stream);
+        }
+    }
+
+    /// What the legacy default stream will order an operation before, or what it orders before others with its own.
+    fn put_before_barrier(&mut self, stream: StreamId) {
+        let lane = &mut self.lanes[stream.index()];
         let Some(barrier) = &mut self.barriers[lane.device] else { return };
         match lane.kind {
             StreamKind::NonBlocking => {}
             StreamKind::Blocking | StreamKind::PerThread => {
                 if !std::mem::replace(&mut lane.is_ahead, true) {
-                    barrier.ahead.push(nth);
+                    barrier.ahead.push(stream.index());
                 }
             }
             StreamKind::Legacy => {

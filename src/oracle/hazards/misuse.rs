@@ -3,7 +3,7 @@
 //! Whether and how they fail is the driver's word; what it means is told here.
 
 use super::Hazards;
-use super::memory::Memory;
+use super::memory::{Memory, Record};
 use crate::base::{DeviceId, EventId, PoolId, StmtId};
 use crate::oracle::findings::{Findings, Found, Role};
 use crate::trace::{
@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 pub(super) struct Misuse {
     /// What was destroyed and not created again, and by which statement.
     destroyed: BTreeMap<Resource, StmtId>,
+    /// Whether anything was ever destroyed.
+    has_destroyed: bool,
     /// The pool that the call in progress may not touch so, and the device.
     out_of_reach: Option<(PoolId, DeviceId)>,
 }
@@ -42,6 +44,7 @@ impl Misuse {
     /// Something exists no more.
     pub(super) fn destroyed(&mut self, resource: Resource, stmt: StmtId) {
         self.destroyed.insert(resource, stmt);
+        self.has_destroyed = true;
     }
 
     /// The call in progress touches memory that it may not.
@@ -49,11 +52,13 @@ impl Misuse {
         self.out_of_reach = Some((pool, device));
     }
 
+    /// Whether a call can name anything that was destroyed.
+    pub(super) fn is_possible(&self) -> bool {
+        self.has_destroyed
+    }
+
     /// The statement that has destroyed something that a call names.
     pub(super) fn names_destroyed(&self, call: &Call) -> Option<StmtId> {
-        if self.destroyed.is_empty() {
-            return None;
-        }
         named(call).into_iter().flatten().find_map(|resource| self.destroyed.get(&resource).copied())
     }
 
@@ -100,7 +105,7 @@ impl Misuse {
 /// What a call is to free is freed already, or nothing that can be freed so.
 fn no_free(stmt: StmtId, (alloc, is_node): (AllocId, bool), memory: &Memory, findings: &mut Findings) {
     let record = memory.get(alloc);
-    let in_graph = record.and_then(|record| record.freed_in_graph).filter(|_| is_node);
+    let in_graph = record.and_then(Record::extras).and_then(|extras| extras.freed_in_graph).filter(|_| is_node);
     let before = in_graph.or(record.and_then(|record| record.freed).map(|free| free.stmt));
     let allocation = record.map(Hazards::allocation);
     let freed = before.map(|before| (Role::Free, Some(before)));

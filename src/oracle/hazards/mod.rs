@@ -29,7 +29,7 @@ use clocks::{Clock, Clocks, Gate};
 use judge::Judge;
 use lints::Lints;
 use meetings::Meetings;
-use memory::{Extent, Memory, Record};
+use memory::{Extent, Handle, Memory, Record};
 use misuse::Misuse;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ struct Caller {
     uses: SmallVec<[Use; 3]>,
     /// What a node of a graph allocates.
     placed: Option<(AllocId, Range)>,
-    alloc: Option<AllocId>,
+    alloc: Option<Handle>,
     /// What destroyed something that the call names.
     destroyed: Option<StmtId>,
 }
@@ -174,7 +174,7 @@ impl Doing {
             Call::Malloc { device, .. } => Doing::Malloc(*device),
             Call::PlainFree { alloc } => Doing::PlainFree(*alloc),
             Call::Launch { takes, uses: of, .. } => {
-                uses.extend_from_slice(of);
+                uses.extend(of.iter().copied());
                 Doing::operation(takes, None)
             }
             Call::HostFunction { takes, gives, uses: of, .. } => {
@@ -287,7 +287,8 @@ impl Hazards {
         }
     }
 
-    /// Takes an event.
+    /// Takes an event. Whoever tells one knows its kind: inlined, it is told apart when this is compiled.
+    #[inline(always)]
     pub(super) fn event(&mut self, event: &Event<'_>, findings: &mut Findings) {
         match &event.kind {
             // Nothing is learnt from these, least of all whether a call has failed.
@@ -343,7 +344,8 @@ impl Hazards {
         }
         let mut left: Vec<&Record> = memory
             .all()
-            .filter(|record| record.freed.is_none() && record.of.is_none() && !record.is_planned)
+            .filter(|record| record.freed.is_none())
+            .filter(|record| record.extras().is_none_or(|extras| extras.of.is_none() && !extras.is_planned))
             .collect();
         left.sort_by_key(|record| (record.allocated.1, record.id.serial));
         for record in left {
@@ -354,20 +356,19 @@ impl Hazards {
 
     fn call(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
         self.clocks.calls(event.host);
-        if !self.launched.is_empty() {
-            self.launched.clear();
-        }
         let caller = &mut self.callers[event.host];
         caller.stmt = event.stmt;
         caller.uses.clear();
-        (caller.node, caller.placed, caller.alloc) = (None, None, None);
-        caller.doing = Doing::of(call, &mut caller.uses);
-        caller.destroyed = self.misuse.names_destroyed(call);
-        let doing = caller.doing;
+        let doing = Doing::of(call, &mut caller.uses);
+        caller.doing = doing;
         if doing.counts_at_once() && !self.waits_first(doing) {
             self.unconfirmed = Some(event.host);
         }
-        if !self.imported_events.is_empty() {
+        if !self.launched.is_empty() {
+            self.launched.clear();
+        }
+        if self.misuse.is_possible() {
+            self.callers[event.host].destroyed = self.misuse.names_destroyed(call);
             self.misuse.names_destroyed_export(event.stmt, call, &self.imported_events, findings);
         }
     }
@@ -376,7 +377,7 @@ impl Hazards {
     fn waits_first(&self, doing: Doing) -> bool {
         let Doing::PlainFree(alloc) = doing else { return false };
         let record = self.memory.get(alloc).filter(|_| self.rules.plain_free_syncs);
-        record.is_some_and(|record| record.outside.is_some() && record.freed.is_none())
+        record.is_some_and(|record| record.outside().is_some() && record.freed.is_none())
     }
 
     /// The call did not fail.
@@ -403,7 +404,7 @@ impl Hazards {
             }
             Doing::NodeFree(alloc) => {
                 if let Some(record) = self.memory.get_mut(alloc) {
-                    record.freed_in_graph = Some(stmt);
+                    record.extras_mut().freed_in_graph = Some(stmt);
                 }
             }
             Doing::Import(under, Imported::Event(event)) => {
@@ -433,8 +434,12 @@ impl Hazards {
 
     fn submitted(&mut self, event: &Event<'_>, findings: &mut Findings) {
         let Some(ticket) = event.ticket else { return };
-        self.clocks.begin(event.host, ticket.stream);
-        match self.callers[event.host].doing {
+        let doing = self.callers[event.host].doing;
+        // An allocation has begun when it was placed.
+        if !matches!(doing, Doing::Alloc(_)) {
+            self.clocks.begin(event.host, ticket.stream);
+        }
+        match doing {
             Doing::Launch(_) => self.deferred = Some((event.host, event.stmt, ticket)),
             doing => self.operates(event.host, event.stmt, ticket, doing, findings),
         }
@@ -470,40 +475,65 @@ impl Hazards {
         doing: Doing,
         findings: &mut Findings,
     ) {
-        let stream = ticket.stream;
-        let mut closed = None;
         match doing {
-            Doing::Alloc(_) => self.allocates(host, stmt, ticket),
-            Doing::Free(alloc) => self.frees(host, stmt, ticket, alloc, findings),
-            Doing::Use { .. } => self.uses(host, stmt, ticket, findings),
-            Doing::Part(collective) => {
-                closed = self.meetings.part(&mut self.clocks, stream, collective);
+            Doing::Use { until: None, gives: None, returns: Returns::AtOnce } => {
                 self.uses(host, stmt, ticket, findings);
+                self.clocks.end(ticket);
             }
-            Doing::Wait(event) => self.waits_for(stmt, ticket, event),
-            _ => {}
-        }
-        self.clocks.end(ticket);
-        match doing {
             Doing::Record(event) => {
+                self.clocks.end(ticket);
                 let event = self.root(event);
                 let mark = (stmt, Clocks::of_operation(ticket));
-                self.lints.recorded(event, mark, self.clocks.stream(stream), findings);
-                self.clocks.record(stream, event);
+                self.lints.recorded(event, mark, self.clocks.stream(ticket.stream), findings);
+                self.clocks.record(ticket.stream, event);
             }
-            Doing::Free(alloc) => self.gives_back(alloc, ticket),
-            Doing::Use { until, gives, returns } => {
-                if let Some(signal) = until {
-                    self.meetings.runs_until(&mut self.clocks, stream, signal);
-                }
-                if let Some(signal) = gives {
-                    self.meetings.promise(&self.clocks, ticket, signal);
-                }
-                if returns == Returns::OnceComplete && !matches!(self.callers[host].doing, Doing::Launch(_)) {
-                    self.clocks.learns_stream(host, stream);
+            Doing::Wait(event) => {
+                self.waits_for(stmt, ticket, event);
+                self.clocks.end(ticket);
+            }
+            Doing::Alloc(_) => {
+                self.allocates(host, stmt, ticket);
+                self.clocks.end(ticket);
+            }
+            Doing::Free(alloc) => {
+                let freed = self.frees(host, stmt, ticket, alloc, findings);
+                self.clocks.end(ticket);
+                if let Some(freed) = freed {
+                    self.blocks.insert(freed, ticket, self.clocks.stream(ticket.stream), &mut self.memory);
                 }
             }
-            _ => {}
+            doing => self.meets_others(host, stmt, ticket, doing, findings),
+        }
+    }
+
+    /// The same for one that waits for others than operations before it, or lets others go on.
+    fn meets_others(
+        &mut self,
+        host: HostId,
+        stmt: StmtId,
+        ticket: Ticket,
+        doing: Doing,
+        findings: &mut Findings,
+    ) {
+        let stream = ticket.stream;
+        let mut closed = None;
+        if let Doing::Part(collective) = doing {
+            closed = self.meetings.part(&mut self.clocks, stream, collective);
+        }
+        if let Doing::Part(_) | Doing::Use { .. } = doing {
+            self.uses(host, stmt, ticket, findings);
+        }
+        self.clocks.end(ticket);
+        if let Doing::Use { until, gives, returns } = doing {
+            if let Some(signal) = until {
+                self.meetings.runs_until(&mut self.clocks, stream, signal);
+            }
+            if let Some(signal) = gives {
+                self.meetings.promise(&self.clocks, ticket, signal);
+            }
+            if returns == Returns::OnceComplete && !matches!(self.callers[host].doing, Doing::Launch(_)) {
+                self.clocks.learns_stream(host, stream);
+            }
         }
         if let Some(closed) = closed {
             self.closes(closed, findings);
@@ -566,10 +596,8 @@ impl Hazards {
     }
 
     fn named(&mut self, host: HostId, name: BufferId) {
-        if let Some(alloc) = self.callers[host].alloc {
-            self.memory.name(alloc, name);
-            self.lints.named(name);
-        }
+        self.memory.name(self.callers[host].alloc.take(), name);
+        self.lints.named(name);
     }
 
     /// The process ends the memory outside of pools with its device.
