@@ -208,12 +208,12 @@ impl Sink for Expectations<'_> {
         self.hazards.event(event, &mut self.findings);
         match event.kind {
             Kind::Call(call) => self.call(event.stmt, call),
-            Kind::Submitted if self.launching.is_some() => {
+            Kind::Submitted(_) if self.launching.is_some() => {
                 if let Some(ticket) = event.ticket {
                     self.submitted(event.stmt, ticket);
                 }
             }
-            Kind::Failed(failure) => self.failed(event.stmt, failure),
+            Kind::Failed { failure, .. } => self.failed(event.stmt, failure),
             Kind::Decided(_) => self.allocations += 1,
             Kind::Expect { expect, operands } => self.judge(expect, operands),
             Kind::Snapshot { snapshot, .. } => self.snapshots[snapshot.index()] += 1,

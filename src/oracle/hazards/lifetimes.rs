@@ -7,7 +7,7 @@ use super::clocks::{Clock, Clocks, Mark, Stands};
 use super::judge::{Demand, Judge};
 use super::lints::{Growth, Waited};
 use super::memory::{Birth, Free, Handle, Record, Touch};
-use super::{Doing, Hazards, Returns};
+use super::{Doing, Hazards, Operation};
 use crate::base::{BufferId, Bytes, EventId, HostId, PoolId, StmtId, StreamId};
 use crate::oracle::findings::{Certainty, Findings, Found, Missing, Moment, Role};
 use crate::trace::{
@@ -18,11 +18,19 @@ use smallvec::SmallVec;
 
 /// Who touches or frees memory, by which statement: an operation of a stream, or a host thread at once.
 #[derive(Clone, Copy, Debug)]
-struct By {
+pub(super) struct By {
     host: HostId,
     stream: Option<StreamId>,
     mark: Mark,
     stmt: StmtId,
+}
+
+impl Operation {
+    /// Who touches or frees memory with it.
+    pub(super) fn by(self) -> By {
+        let Self { host, stmt, ticket } = self;
+        By { host, stream: Some(ticket.stream), mark: Clocks::of_operation(ticket), stmt }
+    }
 }
 
 impl By {
@@ -305,7 +313,7 @@ impl Hazards {
     }
 
     /// A node of a graph allocates.
-    pub(super) fn allocates(&mut self, host: HostId, stmt: StmtId, ticket: Ticket) {
+    pub(super) fn allocates(&mut self, Operation { host, stmt, ticket }: Operation) {
         if let Some((alloc, range)) = self.callers[host].placed.take() {
             let decision = Decision::plain(alloc, range, range.size, Bytes::ZERO);
             self.lives(host, (Clocks::of_operation(ticket), stmt), &decision, None);
@@ -366,38 +374,30 @@ impl Hazards {
     }
 
     /// An operation touches memory.
-    pub(super) fn uses(&mut self, host: HostId, stmt: StmtId, ticket: Ticket, findings: &mut Findings) {
-        let by = By { host, stream: Some(ticket.stream), mark: Clocks::of_operation(ticket), stmt };
-        match self.callers[host].doing {
-            Doing::Use { returns: Returns::OnceStaged, .. } => self.uses_staged(by, ticket.stream, findings),
-            _ => self.touch_all(by, findings, |_| true),
+    pub(super) fn touch_all(&mut self, by: By, uses: &[Use], findings: &mut Findings) {
+        for used in uses {
+            self.touch(by, used, findings);
         }
     }
 
-    /// The call reads the buffer of the host itself, once everything before the operation is complete.
-    fn uses_staged(&mut self, by: By, stream: StreamId, findings: &mut Findings) {
-        let by_host =
-            |used: &Use| matches!(used.memory, Place::Pageable(_)) && used.access == Access::Read;
-        self.touch_all(by, findings, |used| !by_host(used));
-        self.clocks.learns_stream(by.host, stream);
+    /// The same, where the call reads the buffer of the host itself, once everything before the operation is complete.
+    pub(super) fn touch_staged(&mut self, operation: Operation, uses: &[Use], findings: &mut Findings) {
+        let by_host = |used: &&Use| matches!(used.memory, Place::Pageable(_)) && used.access == Access::Read;
+        let by = operation.by();
+        for used in uses.iter().filter(|used| !by_host(used)) {
+            self.touch(by, used, findings);
+        }
+        self.clocks.learns_stream(by.host, operation.ticket.stream);
         let by = By { stream: None, mark: self.clocks.of_host(by.host), ..by };
-        self.touch_all(by, findings, by_host);
-    }
-
-    /// Those of the bytes that the call in progress names are touched.
-    fn touch_all(&mut self, by: By, findings: &mut Findings, is_meant: impl Fn(&Use) -> bool) {
-        for nth in 0..self.callers[by.host].uses.len() {
-            let used = self.callers[by.host].uses[nth];
-            if is_meant(&used) {
-                self.touch(by, &used, findings);
-            }
+        for used in uses.iter().filter(by_host) {
+            self.touch(by, used, findings);
         }
     }
 
     /// A host thread touches memory.
-    pub(super) fn touches(&mut self, host: HostId, stmt: StmtId, findings: &mut Findings) {
+    pub(super) fn touches(&mut self, host: HostId, stmt: StmtId, used: &Use, findings: &mut Findings) {
         let by = By { host, stream: None, mark: self.clocks.of_host(host), stmt };
-        self.touch_all(by, findings, |_| true);
+        self.touch(by, used, findings);
     }
 
     fn touch(&mut self, by: By, used: &Use, findings: &mut Findings) {
@@ -472,16 +472,8 @@ impl Hazards {
     }
 
     /// The operation of a free. Says where the memory is, if its pool may give it to others once the free is in its stream.
-    pub(super) fn frees(
-        &mut self,
-        host: HostId,
-        stmt: StmtId,
-        ticket: Ticket,
-        alloc: AllocId,
-        findings: &mut Findings,
-    ) -> Option<Handle> {
-        let mark = Clocks::of_operation(ticket);
-        let handle = self.free(By { host, stream: Some(ticket.stream), mark, stmt }, alloc, findings)?;
+    pub(super) fn frees(&mut self, by: By, alloc: AllocId, findings: &mut Findings) -> Option<Handle> {
+        let handle = self.free(by, alloc, findings)?;
         let record = self.memory.at(handle)?;
         (self.rules.is_sound && record.pool.is_some() && record.of().is_none()).then_some(handle)
     }

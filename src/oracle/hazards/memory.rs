@@ -86,7 +86,9 @@ impl Extent {
                 *is_written = true;
                 true
             }
-            [known] if known.mark.agent == touch.mark.agent && (touch.writes || *is_written && !known.writes) => {
+            [known]
+                if known.mark.agent == touch.mark.agent && (touch.writes || *is_written && !known.writes) =>
+            {
                 *known = touch;
                 *is_written |= touch.writes;
                 true

@@ -17,7 +17,7 @@ mod misuse;
 
 use super::findings::{Findings, Found, Role};
 use crate::base::{
-    BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExecId, HostId, IndexVec, PoolId, SignalId, StmtId,
+    BarrierId, BufferId, DeviceId, EventId, ExecId, HostId, IndexVec, PoolId, SignalId, StmtId,
 };
 use crate::scenario::{Instruction, Program};
 use crate::trace::{
@@ -31,7 +31,6 @@ use lints::Lints;
 use meetings::Meetings;
 use memory::{Extent, Handle, Memory, Record};
 use misuse::Misuse;
-use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// Of a longer program with views, memory is let go of that only a view may still stand for: a use of it is known to be one of
@@ -52,7 +51,7 @@ pub(super) struct Hazards {
     /// The host thread whose call counts once it is known not to have failed, which the next event tells.
     unconfirmed: Option<HostId>,
     /// An operation of a graph, which may still be told what it waits for.
-    deferred: Option<(HostId, StmtId, Ticket)>,
+    deferred: Option<(Operation, Call)>,
     /// What is before the ends of the operations of the launch in progress.
     launched: BTreeMap<Ticket, Clock>,
     /// The last operation of each executable graph's last launch.
@@ -77,9 +76,6 @@ struct Switches {
 struct Caller {
     stmt: StmtId,
     doing: Doing,
-    /// The node of a graph that is launched.
-    node: Option<Doing>,
-    uses: SmallVec<[Use; 3]>,
     /// What a node of a graph allocates.
     placed: Option<(AllocId, Range)>,
     alloc: Option<Handle>,
@@ -87,25 +83,23 @@ struct Caller {
     destroyed: Option<StmtId>,
 }
 
-/// What a call does, as far as it matters here.
+/// An operation: who submits it, in which statement.
+#[derive(Clone, Copy, Debug)]
+struct Operation {
+    host: HostId,
+    stmt: StmtId,
+    ticket: Ticket,
+}
+
+/// What a call does beside its operation in a stream, as far as it matters here.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Doing {
     #[default]
     Other,
     Alloc(Option<PoolId>),
     Malloc(DeviceId),
-    Free(AllocId),
     PlainFree(AllocId),
-    /// It touches memory.
-    Use {
-        until: Option<SignalId>,
-        gives: Option<SignalId>,
-        returns: Returns,
-    },
-    Part(CollectiveId),
-    Touch,
-    Record(EventId),
-    Wait(EventId),
+    Touch(Use),
     Sync(Target),
     Poll(Target),
     Query(Target),
@@ -154,52 +148,17 @@ fn returns(blocking: bool, to: Place, from: Option<Place>) -> Returns {
 
 impl Caller {
     fn new() -> Self {
-        Self {
-            stmt: StmtId::from_raw(0),
-            doing: Doing::Other,
-            node: None,
-            uses: SmallVec::new(),
-            placed: None,
-            alloc: None,
-            destroyed: None,
-        }
+        Self { stmt: StmtId::from_raw(0), doing: Doing::Other, placed: None, alloc: None, destroyed: None }
     }
 }
 
 impl Doing {
-    fn of(call: &Call, uses: &mut SmallVec<[Use; 3]>) -> Self {
+    fn of(call: &Call) -> Self {
         match call {
             Call::Alloc { pool, .. } => Doing::Alloc(*pool),
-            Call::Free { alloc, .. } => Doing::Free(*alloc),
             Call::Malloc { device, .. } => Doing::Malloc(*device),
             Call::PlainFree { alloc } => Doing::PlainFree(*alloc),
-            Call::Launch { takes, uses: of, .. } => {
-                uses.extend(of.iter().copied());
-                Doing::operation(takes, None)
-            }
-            Call::HostFunction { takes, gives, uses: of, .. } => {
-                uses.extend_from_slice(of);
-                Doing::operation(takes, *gives)
-            }
-            Call::Copy { blocking, to, from, .. } => {
-                uses.extend_from_slice(&[*from, *to]);
-                let returns = returns(*blocking, to.memory, Some(from.memory));
-                Doing::Use { until: None, gives: None, returns }
-            }
-            Call::Memset { blocking, at, .. } => {
-                uses.push(*at);
-                Doing::Use { until: None, gives: None, returns: returns(*blocking, at.memory, None) }
-            }
-            Call::Collective { collective, uses: of, .. } => {
-                uses.extend_from_slice(of);
-                Doing::Part(*collective)
-            }
-            Call::Touch(touched) => {
-                uses.push(*touched);
-                Doing::Touch
-            }
-            Call::Record { event, .. } => Doing::Record(*event),
-            Call::Wait { event, .. } => Doing::Wait(*event),
+            Call::Touch(touched) => Doing::Touch(*touched),
             Call::Sync(target) => Doing::Sync(*target),
             Call::Poll(target) => Doing::Poll(*target),
             Call::Query(target) => Doing::Query(*target),
@@ -229,20 +188,12 @@ impl Doing {
         }
     }
 
-    fn operation(takes: &Takes, gives: Option<SignalId>) -> Self {
-        let until = match takes {
-            Takes::Until(signal) => Some(*signal),
-            Takes::For(_) => None,
-        };
-        Doing::Use { until, gives, returns: Returns::AtOnce }
-    }
-
     /// Whether it counts as soon as it is known not to have failed.
     fn counts_at_once(self) -> bool {
         matches!(
             self,
             Doing::PlainFree(_)
-                | Doing::Touch
+                | Doing::Touch(_)
                 | Doing::Sync(_)
                 | Doing::Signal(_)
                 | Doing::Export(..)
@@ -302,12 +253,12 @@ impl Hazards {
         match &event.kind {
             Kind::Call(call) => self.call(event, call, findings),
             Kind::End => self.ended(event.ticket, findings),
-            Kind::Submitted => self.submitted(event, findings),
+            Kind::Submitted(call) => self.submitted(event, call, findings),
             Kind::Ordered { before } => self.clocks.compare(event.ticket, before),
             Kind::Decided(decision) => self.decided(event, decision, findings),
             Kind::Named(name) => self.named(event.host, *name),
             Kind::OutOfReach { pool, device, .. } => self.misuse.out_of_reach(*pool, *device),
-            Kind::Failed(failure) => self.failed(event, *failure, findings),
+            Kind::Failed { failure, call } => self.failed(event, *failure, call, findings),
             Kind::Synchronised { observed } => self.synchronised(event.host, observed),
             Kind::Seen { .. } => self.seen(event),
             Kind::Met => self.met(event.host),
@@ -316,7 +267,7 @@ impl Hazards {
                     self.lints.gave_back(*pool, event.stmt);
                 }
             }
-            Kind::Node { call, alloc } => self.node(event, call, *alloc),
+            Kind::Node { alloc, .. } => self.callers[event.host].placed = *alloc,
             Kind::Freed(alloc) => self.reset_frees(event, *alloc),
             _ => {}
         }
@@ -328,7 +279,7 @@ impl Hazards {
         self.complete(findings);
         match event.kind {
             Kind::OutOfReach { .. } => {}
-            Kind::Failed(_) if self.unconfirmed == Some(event.host) => self.unconfirmed = None,
+            Kind::Failed { .. } if self.unconfirmed == Some(event.host) => self.unconfirmed = None,
             _ => self.confirm(findings),
         }
     }
@@ -357,10 +308,8 @@ impl Hazards {
     fn call(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
         self.clocks.calls(event.host);
         let caller = &mut self.callers[event.host];
-        caller.stmt = event.stmt;
-        caller.uses.clear();
-        let doing = Doing::of(call, &mut caller.uses);
-        caller.doing = doing;
+        let doing = Doing::of(call);
+        (caller.stmt, caller.doing) = (event.stmt, doing);
         if doing.counts_at_once() && !self.waits_first(doing) {
             self.unconfirmed = Some(event.host);
         }
@@ -386,7 +335,7 @@ impl Hazards {
         let stmt = self.callers[host].stmt;
         match self.callers[host].doing {
             Doing::PlainFree(alloc) => self.plain_free(host, stmt, alloc, findings),
-            Doing::Touch => self.touches(host, stmt, findings),
+            Doing::Touch(touched) => self.touches(host, stmt, &touched, findings),
             Doing::Sync(target) => self.synchronise(host, stmt, target),
             Doing::Signal(signal) => self.gives(host, signal, findings),
             Doing::Export(what, under) => {
@@ -418,125 +367,143 @@ impl Hazards {
         }
     }
 
-    fn failed(&mut self, event: &Event<'_>, failure: crate::trace::Failure, findings: &mut Findings) {
-        let caller = &self.callers[event.host];
-        let Caller { doing, uses, destroyed, .. } = caller;
-        let freed = match *doing {
-            Doing::Free(alloc) | Doing::PlainFree(alloc) => Some((alloc, false)),
-            Doing::NodeFree(alloc) => Some((alloc, true)),
-            _ => None,
-        };
-        let touches = matches!(doing, Doing::Use { .. } | Doing::Part(_)).then_some(uses.as_slice());
-        let call = misuse::FailedCall { stmt: event.stmt, failure, freed, touches, destroyed: *destroyed };
-        self.misuse.failed(&call, &self.memory, findings);
-        self.callers[event.host].doing = Doing::Other;
+    fn failed(
+        &mut self,
+        event: &Event<'_>,
+        failure: crate::trace::Failure,
+        call: &Call,
+        findings: &mut Findings,
+    ) {
+        let caller = &mut self.callers[event.host];
+        caller.doing = Doing::Other;
+        let failed = misuse::FailedCall { stmt: event.stmt, failure, call, destroyed: caller.destroyed };
+        self.misuse.failed(&failed, &self.memory, findings);
     }
 
-    fn submitted(&mut self, event: &Event<'_>, findings: &mut Findings) {
+    fn submitted(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
         let Some(ticket) = event.ticket else { return };
-        let doing = self.callers[event.host].doing;
-        // An allocation has begun when it was placed.
-        if !matches!(doing, Doing::Alloc(_)) {
-            self.clocks.begin(event.host, ticket.stream);
-        }
-        match doing {
-            Doing::Launch(_) => self.deferred = Some((event.host, event.stmt, ticket)),
-            doing => self.operates(event.host, event.stmt, ticket, doing, findings),
+        let operation = Operation { host: event.host, stmt: event.stmt, ticket };
+        match self.callers[event.host].doing {
+            // It has begun when it was placed.
+            Doing::Alloc(_) => self.clocks.end(ticket),
+            Doing::Launch(_) => {
+                self.clocks.begin(event.host, ticket.stream);
+                self.deferred = Some((operation, call.clone()));
+            }
+            _ => {
+                self.clocks.begin(event.host, ticket.stream);
+                self.operates(operation, call, findings);
+            }
         }
     }
 
     /// An operation of a graph comes after another one.
     fn waits(&mut self, on: Ticket) {
-        let Some((_, _, ticket)) = self.deferred else { return };
+        let Some((operation, _)) = &self.deferred else { return };
         let last = self.last_launches.iter().flatten().find(|(last, _)| *last == on);
         if let Some(clock) = self.launched.get(&on).or(last.map(|(_, clock)| clock)) {
-            self.clocks.wait_for(ticket.stream, clock);
+            self.clocks.wait_for(operation.ticket.stream, clock);
         }
     }
 
     /// An operation of a graph has all that it waits for.
     fn complete(&mut self, findings: &mut Findings) {
-        let Some((host, stmt, ticket)) = self.deferred.take() else { return };
-        let doing = self.callers[host].node.take().unwrap_or_default();
-        self.operates(host, stmt, ticket, doing, findings);
+        let Some((operation, call)) = self.deferred.take() else { return };
+        let ticket = operation.ticket;
+        match call {
+            Call::Alloc { .. } => {
+                self.allocates(operation);
+                self.clocks.end(ticket);
+            }
+            call => self.operates(operation, &call, findings),
+        }
         let clock = self.clocks.stream(ticket.stream).clone();
-        if let Doing::Launch(exec) = self.callers[host].doing {
+        if let Doing::Launch(exec) = self.callers[operation.host].doing {
             self.last_launches[exec] = Some((ticket, clock.clone()));
         }
         self.launched.insert(ticket, clock);
     }
 
     /// What an operation does, once what is before it is known but for what it does itself.
-    fn operates(
-        &mut self,
-        host: HostId,
-        stmt: StmtId,
-        ticket: Ticket,
-        doing: Doing,
-        findings: &mut Findings,
-    ) {
-        match doing {
-            Doing::Use { until: None, gives: None, returns: Returns::AtOnce } => {
-                self.uses(host, stmt, ticket, findings);
+    fn operates(&mut self, operation: Operation, call: &Call, findings: &mut Findings) {
+        let Operation { stmt, ticket, .. } = operation;
+        match call {
+            Call::Launch { takes: Takes::For(_), uses, .. } => {
+                self.touch_all(operation.by(), uses, findings);
                 self.clocks.end(ticket);
             }
-            Doing::Record(event) => {
+            Call::Record { event, .. } => {
                 self.clocks.end(ticket);
-                let event = self.root(event);
+                let event = self.root(*event);
                 let mark = (stmt, Clocks::of_operation(ticket));
                 self.lints.recorded(event, mark, self.clocks.stream(ticket.stream), findings);
                 self.clocks.record(ticket.stream, event);
             }
-            Doing::Wait(event) => {
-                self.waits_for(stmt, ticket, event);
+            Call::Wait { event, .. } => {
+                self.waits_for(stmt, ticket, *event);
                 self.clocks.end(ticket);
             }
-            Doing::Alloc(_) => {
-                self.allocates(host, stmt, ticket);
-                self.clocks.end(ticket);
-            }
-            Doing::Free(alloc) => {
-                let freed = self.frees(host, stmt, ticket, alloc, findings);
+            Call::Free { alloc, .. } => {
+                let freed = self.frees(operation.by(), *alloc, findings);
                 self.clocks.end(ticket);
                 if let Some(freed) = freed {
                     self.blocks.insert(freed, ticket, self.clocks.stream(ticket.stream), &mut self.memory);
                 }
             }
-            doing => self.meets_others(host, stmt, ticket, doing, findings),
+            Call::Launch { takes, uses, .. } => self.runs(operation, uses, takes, None, findings),
+            Call::HostFunction { takes, gives, uses, .. } => {
+                self.runs(operation, uses, takes, *gives, findings);
+            }
+            Call::Copy { blocking, to, from, .. } => {
+                let returns = returns(*blocking, to.memory, Some(from.memory));
+                self.transfers(operation, &[*to, *from], returns, findings);
+            }
+            Call::Memset { blocking, at, .. } => {
+                self.transfers(operation, &[*at], returns(*blocking, at.memory, None), findings);
+            }
+            Call::Collective { collective, uses, .. } => {
+                let closed = self.meetings.part(&mut self.clocks, ticket.stream, *collective);
+                self.touch_all(operation.by(), uses, findings);
+                self.clocks.end(ticket);
+                if let Some(closed) = closed {
+                    self.closes(closed, findings);
+                }
+            }
+            _ => self.clocks.end(ticket),
         }
     }
 
-    /// The same for one that waits for others than operations before it, or lets others go on.
-    fn meets_others(
+    /// An operation that may run until a signal is given, and may give one.
+    fn runs(
         &mut self,
-        host: HostId,
-        stmt: StmtId,
-        ticket: Ticket,
-        doing: Doing,
+        operation: Operation,
+        uses: &[Use],
+        takes: &Takes,
+        gives: Option<SignalId>,
         findings: &mut Findings,
     ) {
-        let stream = ticket.stream;
-        let mut closed = None;
-        if let Doing::Part(collective) = doing {
-            closed = self.meetings.part(&mut self.clocks, stream, collective);
+        let ticket = operation.ticket;
+        self.touch_all(operation.by(), uses, findings);
+        self.clocks.end(ticket);
+        if let Takes::Until(signal) = takes {
+            self.meetings.runs_until(&mut self.clocks, ticket.stream, *signal);
         }
-        if let Doing::Part(_) | Doing::Use { .. } = doing {
-            self.uses(host, stmt, ticket, findings);
+        if let Some(signal) = gives {
+            self.meetings.promise(&self.clocks, ticket, signal);
+        }
+    }
+
+    /// A copy or a memset. In a graph its call returns at once.
+    fn transfers(&mut self, operation: Operation, uses: &[Use], returns: Returns, findings: &mut Findings) {
+        let Operation { host, ticket, .. } = operation;
+        let is_call = !matches!(self.callers[host].doing, Doing::Launch(_));
+        match returns {
+            Returns::OnceStaged if is_call => self.touch_staged(operation, uses, findings),
+            _ => self.touch_all(operation.by(), uses, findings),
         }
         self.clocks.end(ticket);
-        if let Doing::Use { until, gives, returns } = doing {
-            if let Some(signal) = until {
-                self.meetings.runs_until(&mut self.clocks, stream, signal);
-            }
-            if let Some(signal) = gives {
-                self.meetings.promise(&self.clocks, ticket, signal);
-            }
-            if returns == Returns::OnceComplete && !matches!(self.callers[host].doing, Doing::Launch(_)) {
-                self.clocks.learns_stream(host, stream);
-            }
-        }
-        if let Some(closed) = closed {
-            self.closes(closed, findings);
+        if returns == Returns::OnceComplete && is_call {
+            self.clocks.learns_stream(host, ticket.stream);
         }
     }
 
@@ -586,13 +553,6 @@ impl Hazards {
             Doing::Join(other) => self.clocks.follow(other, host),
             _ => {}
         }
-    }
-
-    fn node(&mut self, event: &Event<'_>, call: &Call, alloc: Option<(AllocId, Range)>) {
-        let caller = &mut self.callers[event.host];
-        caller.uses.clear();
-        caller.node = Some(Doing::of(call, &mut caller.uses));
-        caller.placed = alloc;
     }
 
     fn named(&mut self, host: HostId, name: BufferId) {
