@@ -150,6 +150,8 @@ fn join(into: &mut [u32], from: &[u32]) -> bool {
 struct Lane {
     device: usize,
     kind: StreamKind,
+    /// Whether the legacy default stream of its device is used, and orders it.
+    has_barrier: bool,
     /// What is before the end of its last operation, that one included.
     clock: Clock,
     /// For each host thread, how often its clock had grown when this stream learnt of it.
@@ -164,6 +166,7 @@ struct Lane {
 
 impl Lane {
     /// Its latest operation is behind gates that those before it were not behind.
+    #[inline(never)]
     fn stays_behind(&mut self, ticket: Ticket) {
         let Self { behind, clock, .. } = self;
         for gate in &clock.gates {
@@ -220,17 +223,18 @@ impl Clocks {
     pub(super) fn new(setup: &Setup) -> Self {
         let width = setup.streams.len() + setup.hosts;
         let clock = || Clock::new(width);
+        let has_legacy = |device: DeviceId| {
+            setup.streams.iter().any(|stream| stream.kind == StreamKind::Legacy && stream.device == device)
+        };
         let lane = |stream: &crate::trace::StreamSetup| Lane {
             device: stream.device.index(),
             kind: stream.kind,
+            has_barrier: stream.kind != StreamKind::NonBlocking && has_legacy(stream.device),
             clock: clock(),
             hosts: vec![0; setup.hosts],
             barrier: 0,
             is_ahead: false,
             behind: Vec::new(),
-        };
-        let has_legacy = |device: DeviceId| {
-            setup.streams.iter().any(|stream| stream.kind == StreamKind::Legacy && stream.device == device)
         };
         let barrier = |device: DeviceId| {
             has_legacy(device).then(|| Barrier { clock: clock(), version: 0, ahead: Vec::new() })
@@ -307,6 +311,7 @@ impl Clocks {
     }
 
     /// The operation is submitted by this host thread: brings the clock of its stream to what is before it, but for waits.
+    #[inline]
     pub(super) fn begin(&mut self, host: HostId, stream: StreamId) {
         let own = self.of_host(host);
         let thread = &self.threads[host.index()];
@@ -317,12 +322,13 @@ impl Clocks {
             lane.clock.join(&thread.clock);
         }
         lane.clock.set(own);
-        if self.barriers[lane.device].is_some() {
+        if lane.has_barrier {
             self.pass_barrier(stream);
         }
     }
 
     /// What the legacy default stream orders before an operation.
+    #[inline(never)]
     fn pass_barrier(&mut self, stream: StreamId) {
         let Self { lanes, barriers, .. } = self;
         let lane = &mut lanes[stream.index()];
@@ -370,18 +376,20 @@ impl Clocks {
     }
 
     /// The operation is in its stream.
+    #[inline]
     pub(super) fn end(&mut self, ticket: Ticket) {
         let lane = &mut self.lanes[ticket.stream.index()];
         lane.clock.set(Self::of_operation(ticket));
         if lane.behind.len() != lane.clock.gates.len() {
             lane.stays_behind(ticket);
         }
-        if self.barriers[lane.device].is_some() {
+        if lane.has_barrier {
             self.put_before_barrier(ticket.stream);
         }
     }
 
     /// What the legacy default stream will order an operation before, or what it orders before others with its own.
+    #[inline(never)]
     fn put_before_barrier(&mut self, stream: StreamId) {
         let lane = &mut self.lanes[stream.index()];
         let Some(barrier) = &mut self.barriers[lane.device] else { return };

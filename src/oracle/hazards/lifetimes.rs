@@ -400,6 +400,7 @@ impl Hazards {
         self.touch(by, used, findings);
     }
 
+    #[inline]
     fn touch(&mut self, by: By, used: &Use, findings: &mut Findings) {
         let Some(alloc) = used.memory.alloc() else {
             return self.touch_of_host(by, used, findings);
@@ -416,6 +417,7 @@ impl Hazards {
     }
 
     /// A buffer of the host is touched.
+    #[inline(never)]
     fn touch_of_host(&mut self, by: By, used: &Use, findings: &mut Findings) {
         let (mut court, memory) = self.court(findings);
         let (Place::Pinned(buffer) | Place::Pageable(buffer)) = used.memory else { return };
@@ -429,6 +431,7 @@ impl Hazards {
     }
 
     /// An allocation is touched.
+    #[inline(never)]
     fn touch_alloc(&mut self, by: By, alloc: AllocId, used: &Use, findings: &mut Findings) {
         let (mut court, memory) = self.court(findings);
         let Some(record) = memory.get_mut(alloc) else {
@@ -501,6 +504,7 @@ impl Hazards {
     }
 
     /// Memory is freed that other processes have, or that another process has.
+    #[inline(never)]
     fn free_shared(&mut self, by: By, alloc: AllocId, free: Free, findings: &mut Findings) {
         let memory = &mut self.memory;
         let Some(record) = memory.get(alloc) else { return };

@@ -17,7 +17,7 @@ mod misuse;
 
 use super::findings::{Findings, Found, Role};
 use crate::base::{
-    BarrierId, BufferId, DeviceId, EventId, ExecId, HostId, IndexVec, PoolId, SignalId, StmtId,
+    BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExecId, HostId, IndexVec, PoolId, SignalId, StmtId,
 };
 use crate::scenario::{Instruction, Program};
 use crate::trace::{
@@ -252,7 +252,14 @@ impl Hazards {
         }
         match &event.kind {
             Kind::Call(call) => self.call(event, call, findings),
-            Kind::End => self.ended(event.ticket, findings),
+            Kind::End => {
+                if let Some(ticket) = event.ticket {
+                    self.blocks.done[ticket.stream.index()] = ticket.seq;
+                    if self.meetings.has_promises() {
+                        self.ended(ticket, findings);
+                    }
+                }
+            }
             Kind::Submitted(call) => self.submitted(event, call, findings),
             Kind::Ordered { before } => self.clocks.compare(event.ticket, before),
             Kind::Decided(decision) => self.decided(event, decision, findings),
@@ -308,17 +315,27 @@ impl Hazards {
     fn call(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
         self.clocks.calls(event.host);
         let caller = &mut self.callers[event.host];
-        let doing = Doing::of(call);
-        (caller.stmt, caller.doing) = (event.stmt, doing);
-        if doing.counts_at_once() && !self.waits_first(doing) {
-            self.unconfirmed = Some(event.host);
-        }
-        if !self.launched.is_empty() {
-            self.launched.clear();
+        caller.stmt = event.stmt;
+        match call {
+            // All that these do is in their operation.
+            Call::Launch { .. } | Call::Record { .. } | Call::Wait { .. } | Call::Free { .. } => {
+                caller.doing = Doing::Other;
+            }
+            call => self.does(event.host, Doing::of(call)),
         }
         if self.misuse.is_possible() {
             self.callers[event.host].destroyed = self.misuse.names_destroyed(call);
             self.misuse.names_destroyed_export(event.stmt, call, &self.imported_events, findings);
+        }
+    }
+
+    fn does(&mut self, host: HostId, doing: Doing) {
+        self.callers[host].doing = doing;
+        if doing.counts_at_once() && !self.waits_first(doing) {
+            self.unconfirmed = Some(host);
+        }
+        if let Doing::Launch(_) = doing {
+            self.launched.clear();
         }
     }
 
@@ -383,17 +400,16 @@ impl Hazards {
     fn submitted(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
         let Some(ticket) = event.ticket else { return };
         let operation = Operation { host: event.host, stmt: event.stmt, ticket };
-        match self.callers[event.host].doing {
-            // It has begun when it was placed.
-            Doing::Alloc(_) => self.clocks.end(ticket),
-            Doing::Launch(_) => {
-                self.clocks.begin(event.host, ticket.stream);
-                self.deferred = Some((operation, call.clone()));
-            }
-            _ => {
-                self.clocks.begin(event.host, ticket.stream);
-                self.operates(operation, call, findings);
-            }
+        let doing = &self.callers[event.host].doing;
+        // It has begun when it was placed.
+        if let Doing::Alloc(_) = doing {
+            return self.clocks.end(ticket);
+        }
+        let is_launch = matches!(doing, Doing::Launch(_));
+        self.clocks.begin(event.host, ticket.stream);
+        match is_launch {
+            true => self.deferred = Some((operation, call.clone())),
+            false => self.operates(operation, call, findings),
         }
     }
 
@@ -425,6 +441,7 @@ impl Hazards {
     }
 
     /// What an operation does, once what is before it is known but for what it does itself.
+    #[inline]
     fn operates(&mut self, operation: Operation, call: &Call, findings: &mut Findings) {
         let Operation { stmt, ticket, .. } = operation;
         match call {
@@ -462,18 +479,32 @@ impl Hazards {
                 self.transfers(operation, &[*at], returns(*blocking, at.memory, None), findings);
             }
             Call::Collective { collective, uses, .. } => {
-                let closed = self.meetings.part(&mut self.clocks, ticket.stream, *collective);
-                self.touch_all(operation.by(), uses, findings);
-                self.clocks.end(ticket);
-                if let Some(closed) = closed {
-                    self.closes(closed, findings);
-                }
+                self.takes_part(operation, *collective, uses, findings);
             }
             _ => self.clocks.end(ticket),
         }
     }
 
+    /// A part of a collective.
+    #[inline(never)]
+    fn takes_part(
+        &mut self,
+        operation: Operation,
+        collective: CollectiveId,
+        uses: &[Use],
+        findings: &mut Findings,
+    ) {
+        let ticket = operation.ticket;
+        let closed = self.meetings.part(&mut self.clocks, ticket.stream, collective);
+        self.touch_all(operation.by(), uses, findings);
+        self.clocks.end(ticket);
+        if let Some(closed) = closed {
+            self.closes(closed, findings);
+        }
+    }
+
     /// An operation that may run until a signal is given, and may give one.
+    #[inline(never)]
     fn runs(
         &mut self,
         operation: Operation,
@@ -494,6 +525,7 @@ impl Hazards {
     }
 
     /// A copy or a memset. In a graph its call returns at once.
+    #[inline(never)]
     fn transfers(&mut self, operation: Operation, uses: &[Use], returns: Returns, findings: &mut Findings) {
         let Operation { host, ticket, .. } = operation;
         let is_call = !matches!(self.callers[host].doing, Doing::Launch(_));
@@ -522,12 +554,9 @@ impl Hazards {
         }
     }
 
-    fn ended(&mut self, ticket: Option<Ticket>, findings: &mut Findings) {
-        let Some(ticket) = ticket else { return };
-        self.blocks.done[ticket.stream.index()] = ticket.seq;
-        if self.meetings.has_promises()
-            && let Some(closed) = self.meetings.ended(&mut self.clocks, ticket)
-        {
+    /// An operation has ended that may have given a signal.
+    fn ended(&mut self, ticket: Ticket, findings: &mut Findings) {
+        if let Some(closed) = self.meetings.ended(&mut self.clocks, ticket) {
             self.closes(closed, findings);
         }
     }
