@@ -111,7 +111,7 @@ impl Blocks {
     }
 
     /// An allocation takes the bytes of freed ones. Makes its operation wait in this run for the frees that the allocator waits
-    /// for or has found complete.
+    /// for or has found complete. Says whether anything may touch those bytes after they were freed.
     ///
     /// # Panics
     /// Where nothing makes the reuse sound, which is a bug of Millpond.
@@ -121,7 +121,8 @@ impl Blocks {
         ticket: Ticket,
         clocks: &mut Clocks,
         memory: &mut Memory,
-    ) {
+    ) -> bool {
+        let mut is_touched = false;
         // Merged memory has the later one of its frees, which may be that of a neighbour.
         for wait in &decision.waits {
             let frees = &self.queues[wait.stream.index()].frees;
@@ -134,6 +135,8 @@ impl Blocks {
         for part in &decision.takes {
             let Some(handle) = memory.find(part.alloc) else { continue };
             let Some(record) = memory.at_mut(handle) else { continue };
+            record.taken = Some(decision.alloc);
+            is_touched |= !record.astray.is_empty();
             let (Some(free), Some(block)) = (record.freed, &mut record.block) else { continue };
             if !clocks.stream(ticket.stream).has_here(free.mark) {
                 assert!(
@@ -151,6 +154,7 @@ impl Blocks {
                 memory.settle(handle);
             }
         }
+        is_touched
     }
 
     /// Whether a free has completed.

@@ -157,9 +157,15 @@ impl Court<'_> {
     /// What touched memory is before its free.
     fn are_over(&mut self, record: &mut Record, by: By) {
         let clock = by.clock(self.clocks);
-        if record.extent.touches().all(|touch| touch.is_imported || clock.has(touch.mark)) {
-            return;
+        if !record.extent.touches().all(|touch| touch.is_imported || clock.has(touch.mark)) {
+            self.is_used_after(record, by);
         }
+    }
+
+    /// Something that touched memory is not before its free.
+    #[inline(never)]
+    fn is_used_after(&mut self, record: &mut Record, by: By) {
+        let clock = by.clock(self.clocks);
         let allocation = Hazards::allocation(record);
         let (names, alloc) = ([record.name], Some(record.id));
         for touch in record.extent.touches().filter(|touch| !touch.is_imported) {
@@ -271,7 +277,13 @@ impl Hazards {
             }
             return;
         }
-        let by = (self.clocks.of_host(host), event.stmt);
+        self.placed_at_once(host, event.stmt, doing, decision);
+    }
+
+    /// The same for memory that the operation of an allocation does not bring to life.
+    #[inline(never)]
+    fn placed_at_once(&mut self, host: HostId, stmt: StmtId, doing: Doing, decision: &Decision) {
+        let by = (self.clocks.of_host(host), stmt);
         match doing {
             Doing::Malloc(device) => {
                 if let Some(record) = self.lives(host, by, decision, None) {
@@ -299,6 +311,7 @@ impl Hazards {
     }
 
     /// An allocation that the call in progress makes begins to live; `None`: it is a null allocation.
+    #[inline]
     fn lives(
         &mut self,
         host: HostId,
@@ -329,9 +342,10 @@ impl Hazards {
         decision: &Decision,
         findings: &mut Findings,
     ) {
-        self.blocks.take(decision, ticket, &mut self.clocks, &mut self.memory);
-        for part in &decision.takes {
-            self.taken_over(part.alloc, decision, stmt, ticket, findings);
+        if self.blocks.take(decision, ticket, &mut self.clocks, &mut self.memory) {
+            for part in &decision.takes {
+                self.taken_over(part.alloc, stmt, ticket, findings);
+            }
         }
         if decision.policy == Some(Policy::Growth) {
             let growth = Growth { stmt, pool, size: decision.range.size.0, ticket };
@@ -341,16 +355,8 @@ impl Hazards {
     }
 
     /// A new allocation has bytes of an old one: a use of that which nothing orders before the new one meets it.
-    fn taken_over(
-        &mut self,
-        old: AllocId,
-        new: &Decision,
-        stmt: StmtId,
-        ticket: Ticket,
-        findings: &mut Findings,
-    ) {
-        let Some(record) = self.memory.get_mut(old) else { return };
-        record.taken = Some(new.alloc);
+    fn taken_over(&mut self, old: AllocId, stmt: StmtId, ticket: Ticket, findings: &mut Findings) {
+        let Some(record) = self.memory.get(old) else { return };
         let clock = self.clocks.stream(ticket.stream);
         let name = record.name;
         let allocated = record.allocated.1;
@@ -474,33 +480,30 @@ impl Hazards {
         });
     }
 
-    /// The operation of a free. Says where the memory is, if its pool may give it to others once the free is in its stream.
-    pub(super) fn frees(&mut self, by: By, alloc: AllocId, findings: &mut Findings) -> Option<Handle> {
-        let handle = self.free(by, alloc, findings)?;
-        let record = self.memory.at(handle)?;
-        (self.rules.is_sound && record.pool.is_some() && record.of().is_none()).then_some(handle)
-    }
-
     /// A host thread frees memory at once. Whether the driver waits for its device first is not to be relied on.
     pub(super) fn plain_free(&mut self, host: HostId, stmt: StmtId, alloc: AllocId, findings: &mut Findings) {
         let mark = self.clocks.of_host(host);
         self.free(By { host, stream: None, mark, stmt }, alloc, findings);
     }
 
-    fn free(&mut self, by: By, alloc: AllocId, findings: &mut Findings) -> Option<Handle> {
+    /// Memory is freed. Says where it is, if its pool may give it to others once the free is in its stream.
+    pub(super) fn free(&mut self, by: By, alloc: AllocId, findings: &mut Findings) -> Option<Handle> {
+        let is_sound = self.rules.is_sound;
         let (mut court, memory) = self.court(findings);
         let handle = memory.find(alloc)?;
         let record = memory.at_mut(handle)?;
         let free = Free { mark: by.mark, stmt: by.stmt, call: court.clocks.of_host(by.host) };
-        if record.of().is_none() {
+        let is_own = record.of().is_none();
+        if is_own {
             court.is_allocated(record, FindingKind::FreeBeforeAlloc, by);
         }
         court.are_over(record, by);
         record.freed = Some(free);
+        let is_given_back = is_sound && is_own && record.pool.is_some();
         if record.extras().is_some() {
             self.free_shared(by, alloc, free, findings);
         }
-        Some(handle)
+        is_given_back.then_some(handle)
     }
 
     /// Memory is freed that other processes have, or that another process has.

@@ -184,6 +184,7 @@ impl Lints {
     }
 
     /// The allocation for which a pool grew has this name.
+    #[inline]
     pub(super) fn named(&mut self, name: BufferId) {
         if let Some(pool) = self.growing.take()
             && let Some((.., unnamed)) = &mut self.trips[pool].last

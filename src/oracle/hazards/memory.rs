@@ -8,7 +8,7 @@ use super::blocks::Block;
 use super::clocks::{Clock, Mark, Stands};
 use crate::base::{BufferId, DeviceId, HostBufferId, IndexVec, PoolId, StmtId};
 use crate::trace::{Access, AllocId, Range};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 /// That memory was touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +29,16 @@ struct Segment {
     is_written: bool,
 }
 
-/// The bytes of an allocation, or of a buffer of the host.
+/// The bytes of an allocation, or of a buffer of the host. Most are touched as a whole.
 #[derive(Clone, Debug)]
 pub(super) struct Extent {
-    segments: SmallVec<[Segment; 1]>,
+    first: Segment,
+    rest: Vec<Segment>,
 }
 
 impl Extent {
     pub(super) fn new(size: u64, is_written: bool) -> Self {
-        Self { segments: smallvec![Segment { end: size, touches: SmallVec::new(), is_written }] }
+        Self { first: Segment { end: size, touches: SmallVec::new(), is_written }, rest: Vec::new() }
     }
 
     /// Bytes are touched by what has this clock; `meets` is told of each touch that conflicts with it, and how the two stand.
@@ -53,7 +54,7 @@ impl Extent {
         let mut is_unwritten = false;
         let first = self.split(from);
         let last = if from < to { self.split(to) } else { first };
-        for segment in &mut self.segments[first..last] {
+        for segment in self.segments_mut().skip(first).take(last - first) {
             is_unwritten |= access == Access::Read && !segment.is_written;
             segment.is_written |= touch.writes;
             segment.touches.retain(|known| {
@@ -76,8 +77,8 @@ impl Extent {
     /// All of it is touched by the stream or the host thread that alone has touched it so far: then this is all there is to keep,
     /// and nothing can be wrong with it. Says whether it is so.
     pub(super) fn touch_again(&mut self, (from, to): (u64, u64), touch: Touch) -> bool {
-        let [Segment { end, touches, is_written }] = self.segments.as_mut_slice() else { return false };
-        if (from, to) != (0, *end) {
+        let Segment { end, touches, is_written } = &mut self.first;
+        if (from, to) != (0, *end) || !self.rest.is_empty() {
             return false;
         }
         match touches.as_mut_slice() {
@@ -97,32 +98,45 @@ impl Extent {
         }
     }
 
-    /// The same bytes, or as many, for another allocation: nothing has touched them.
+    /// The bytes of another allocation, which nothing has touched.
     fn renew(&mut self, size: u64) {
-        self.segments.truncate(1);
-        match self.segments.as_mut_slice() {
-            [Segment { end, touches, is_written }] => {
-                (*end, *is_written) = (size, false);
-                touches.clear();
-            }
-            _ => *self = Self::new(size, false),
-        }
+        let Segment { end, touches, is_written } = &mut self.first;
+        (*end, *is_written) = (size, false);
+        touches.clear();
+        self.rest.clear();
     }
 
     /// Everything that touched it, as far as it is kept.
     pub(super) fn touches(&self) -> impl Iterator<Item = &Touch> {
-        self.segments.iter().flat_map(|segment| &segment.touches)
+        let rest = self.rest.iter().flat_map(|segment| &segment.touches);
+        self.first.touches.iter().chain(rest)
+    }
+
+    fn segments_mut(&mut self) -> impl Iterator<Item = &mut Segment> {
+        std::iter::once(&mut self.first).chain(&mut self.rest)
+    }
+
+    fn segment_mut(&mut self, nth: usize) -> &mut Segment {
+        match nth.checked_sub(1) {
+            None => &mut self.first,
+            Some(nth) => &mut self.rest[nth],
+        }
     }
 
     /// The number of the segment that begins at this byte.
     fn split(&mut self, at: u64) -> usize {
-        let nth = self.segments.partition_point(|segment| segment.end <= at);
-        let start = nth.checked_sub(1).map_or(0, |before| self.segments[before].end);
-        if start == at || nth == self.segments.len() {
+        let nth = match self.first.end <= at {
+            true => 1 + self.rest.partition_point(|segment| segment.end <= at),
+            false => 0,
+        };
+        let start = nth.checked_sub(1).map_or(0, |before| self.segment_mut(before).end);
+        if start == at || nth > self.rest.len() {
             return nth;
         }
-        let before = Segment { end: at, ..self.segments[nth].clone() };
-        self.segments.insert(nth, before);
+        let segment = self.segment_mut(nth);
+        let after = segment.clone();
+        segment.end = at;
+        self.rest.insert(nth, after);
         nth + 1
     }
 }
@@ -300,16 +314,24 @@ impl Memory {
 
     /// Where the record of an allocation is, if it lives or is still named. Those that had the same place in the allocator's table
     /// are chained.
+    #[inline]
     pub(super) fn find(&self, id: AllocId) -> Option<Handle> {
-        let mut next = *self.slots.get(Self::slot(id))?;
-        while let Some(at) = next {
-            let record = &self.records[at as usize];
-            if record.id == id {
+        let at = (*self.slots.get(Self::slot(id))?)?;
+        match self.records[at as usize].id == id {
+            true => Some(Handle { id, at }),
+            false => self.find_before(at, id),
+        }
+    }
+
+    /// The same among those before one.
+    #[inline(never)]
+    fn find_before(&self, mut at: u32, id: AllocId) -> Option<Handle> {
+        loop {
+            at = self.records[at as usize].before?;
+            if self.records[at as usize].id == id {
                 return Some(Handle { id, at });
             }
-            next = record.before;
         }
-        None
     }
 
     /// An allocation, if it lives or is still named.
@@ -400,11 +422,17 @@ impl Memory {
     }
 
     /// Lets go of an allocation that no name stands for and nothing asks for any more.
+    #[inline]
     fn let_go(&mut self, at: u32) {
         let record = &self.records[at as usize];
-        if self.keeps_all || record.is_forgotten || !record.is_over() {
-            return;
+        if record.is_over() && !record.is_forgotten && !self.keeps_all {
+            self.forget(at);
         }
+    }
+
+    /// The same for one that is over.
+    fn forget(&mut self, at: u32) {
+        let record = &self.records[at as usize];
         let named = record.name.and_then(|name| self.names[name.index()]);
         if named.is_some_and(|named| named.id == record.id) {
             return;

@@ -244,7 +244,12 @@ impl Hazards {
         match &event.kind {
             // Nothing is learnt from these, least of all whether a call has failed.
             Kind::Start | Kind::State { .. } | Kind::Returned { .. } | Kind::OtherDevice { .. } => return,
-            Kind::Waits { on, .. } => return self.waits(*on),
+            Kind::Waits { on, .. } => {
+                if self.deferred.is_some() {
+                    self.waits(*on);
+                }
+                return;
+            }
             _ => {}
         }
         if self.deferred.is_some() || self.unconfirmed.is_some() {
@@ -312,16 +317,15 @@ impl Hazards {
         }
     }
 
+    #[inline(always)]
     fn call(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
         self.clocks.calls(event.host);
-        let caller = &mut self.callers[event.host];
-        caller.stmt = event.stmt;
         match call {
             // All that these do is in their operation.
             Call::Launch { .. } | Call::Record { .. } | Call::Wait { .. } | Call::Free { .. } => {
-                caller.doing = Doing::Other;
+                self.callers[event.host].doing = Doing::Other;
             }
-            call => self.does(event.host, Doing::of(call)),
+            call => self.does(event.host, event.stmt, Doing::of(call)),
         }
         if self.misuse.is_possible() {
             self.callers[event.host].destroyed = self.misuse.names_destroyed(call);
@@ -329,8 +333,9 @@ impl Hazards {
         }
     }
 
-    fn does(&mut self, host: HostId, doing: Doing) {
-        self.callers[host].doing = doing;
+    fn does(&mut self, host: HostId, stmt: StmtId, doing: Doing) {
+        let caller = &mut self.callers[host];
+        (caller.stmt, caller.doing) = (stmt, doing);
         if doing.counts_at_once() && !self.waits_first(doing) {
             self.unconfirmed = Some(host);
         }
@@ -397,6 +402,7 @@ impl Hazards {
         self.misuse.failed(&failed, &self.memory, findings);
     }
 
+    #[inline(always)]
     fn submitted(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
         let Some(ticket) = event.ticket else { return };
         let operation = Operation { host: event.host, stmt: event.stmt, ticket };
@@ -408,9 +414,15 @@ impl Hazards {
         let is_launch = matches!(doing, Doing::Launch(_));
         self.clocks.begin(event.host, ticket.stream);
         match is_launch {
-            true => self.deferred = Some((operation, call.clone())),
+            true => self.defers(operation, call),
             false => self.operates(operation, call, findings),
         }
+    }
+
+    /// An operation of a graph may be told what it comes after.
+    #[inline(never)]
+    fn defers(&mut self, operation: Operation, call: &Call) {
+        self.deferred = Some((operation, call.clone()));
     }
 
     /// An operation of a graph comes after another one.
@@ -441,7 +453,7 @@ impl Hazards {
     }
 
     /// What an operation does, once what is before it is known but for what it does itself.
-    #[inline]
+    #[inline(always)]
     fn operates(&mut self, operation: Operation, call: &Call, findings: &mut Findings) {
         let Operation { stmt, ticket, .. } = operation;
         match call {
@@ -461,7 +473,7 @@ impl Hazards {
                 self.clocks.end(ticket);
             }
             Call::Free { alloc, .. } => {
-                let freed = self.frees(operation.by(), *alloc, findings);
+                let freed = self.free(operation.by(), *alloc, findings);
                 self.clocks.end(ticket);
                 if let Some(freed) = freed {
                     self.blocks.insert(freed, ticket, self.clocks.stream(ticket.stream), &mut self.memory);
