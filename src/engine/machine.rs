@@ -1,5 +1,6 @@
 //! The machine: one call of one host thread in, an answer and events out.
 
+mod again;
 mod asking;
 mod outside;
 mod readiness;

@@ -8,7 +8,7 @@
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock; nothing of it is part of a run")]
 
 use millpond::base::Draws;
-use millpond::engine;
+use millpond::engine::Runner;
 use millpond::oracle::Expectations;
 use millpond::profile::Profile;
 use millpond::scenario::Program;
@@ -59,7 +59,9 @@ fn mixed() -> String {
         writeln!(text, "{line}").expect("a text grows");
         written += 1;
     }
-    for (stream, name) in live.iter().enumerate().flat_map(|(stream, own)| own.iter().map(move |x| (stream, x))) {
+    for (stream, name) in
+        live.iter().enumerate().flat_map(|(stream, own)| own.iter().map(move |x| (stream, x)))
+    {
         writeln!(text, "s[{stream}]: free x{name}").expect("a text grows");
     }
     text.push_str("sync gpu0\n");
@@ -84,17 +86,18 @@ fn ordered() -> String {
 
 fn plain(program: &Program, runs: u64) -> Duration {
     let start = Instant::now();
-    let mut listener = Listener(0);
-    (0..runs).for_each(|seed| drop(engine::run(program, seed, &mut listener)));
+    let (mut runner, mut listener) = (Runner::new(program), Listener(0));
+    (0..runs).for_each(|seed| drop(runner.run(seed, &mut listener)));
     assert!(listener.0 > 0);
     start.elapsed()
 }
 
 fn judged(program: &Program, runs: u64) -> Duration {
     let start = Instant::now();
+    let mut runner = Runner::new(program);
     for seed in 0..runs {
         let mut judge = Expectations::new(program);
-        engine::run(program, seed, &mut judge);
+        runner.run(seed, &mut judge);
         assert!(judge.finish(None).broken.is_none());
     }
     start.elapsed()
