@@ -85,19 +85,19 @@ pub(super) struct Places {
     cursor: Cursor,
     /// The host threads that have begun and not ended, in the order in which they began.
     alive: Vec<HostId>,
-    /// The calls that block.
-    held: IndexVec<HostId, Option<(StmtId, Call)>>,
+    /// For each thread, its latest call, and whether that blocks.
+    calls: IndexVec<HostId, (Call, bool)>,
     /// Of the threads, the ones that could call next.
     ties: Vec<HostId>,
 }
 
-reuse_on_clone!(Places { cursor, alive, held, ties });
+reuse_on_clone!(Places { cursor, alive, calls, ties });
 
 impl Places {
     /// At the start of a program.
     pub(super) fn new(program: &Program) -> Self {
-        let held = (0..program.setup.hosts).map(|_| None).collect();
-        Self { cursor: Cursor::new(program), alive: vec![MAIN], held, ties: Vec::new() }
+        let calls = (0..program.setup.hosts).map(|_| (Call::Exit, false)).collect();
+        Self { cursor: Cursor::new(program), alive: vec![MAIN], calls, ties: Vec::new() }
     }
 
     /// Runs the program to its end.
@@ -144,18 +144,21 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
     /// One step of one host thread. `false`: all of them have ended.
     fn turn(&mut self) -> Result<bool, Stop> {
         let Some(host) = self.host()? else { return Ok(false) };
-        let step = match self.places.held[host].take() {
-            Some((stmt, call)) => Step::Call(stmt, call),
-            None => self.places.cursor.next(self.program, host),
+        let Places { cursor, calls, .. } = &mut *self.places;
+        let (call, blocks) = &mut calls[host];
+        let step = match *blocks {
+            true => Step::Call(cursor.latest(host)),
+            false => cursor.next(self.program, host, call),
         };
         match step {
-            Step::Call(stmt, call) => match self.machine.call(host, stmt, &call) {
-                Poll::Ready(result) => {
-                    self.answered(host, stmt, &call, &result);
+            Step::Call(stmt) => {
+                let result = self.machine.call(host, stmt, call);
+                *blocks = result.is_pending();
+                if let Poll::Ready(result) = &result {
+                    self.answered(host, stmt, result);
                     self.limits(stmt)?;
                 }
-                Poll::Pending => self.places.held[host] = Some((stmt, call)),
-            },
+            }
             Step::Skipped(stmt, buffer) => self.tell(host, stmt, Kind::Skipped(buffer)),
             Step::Broken(stmt, broken) => return Err(Stop::Broken { stmt, reason: broken.to_string() }),
             Step::Done => self.places.alive.retain(|other| *other != host),
@@ -177,6 +180,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
 
     /// The thread whose turn it is: the earliest one that can go on, chosen among equals. Devices get on as far as that.
     fn host(&mut self) -> Result<Option<HostId>, Stop> {
+        if let [only] = *self.places.alive
+            && self.machine.time(only).is_some()
+        {
+            return Ok(Some(only));
+        }
         loop {
             self.places.ties.clear();
             let mut earliest = None;
@@ -207,14 +215,14 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
         }
     }
 
-    fn answered(&mut self, host: HostId, stmt: StmtId, call: &Call, result: &Result<Reply, Failure>) {
+    fn answered(&mut self, host: HostId, stmt: StmtId, result: &Result<Reply, Failure>) {
         if let (Ok(Reply::Allocated(_)), Some(buffer)) = (result, self.places.cursor.naming(host)) {
             self.tell(host, stmt, Kind::Named(buffer));
         }
         self.places.cursor.answer(host, result);
-        match call {
-            Call::Spawn(child) => self.places.alive.push(*child),
-            Call::Exit => self.places.alive.retain(|other| *other != host),
+        match self.places.calls[host] {
+            (Call::Spawn(child), _) => self.places.alive.push(child),
+            (Call::Exit, _) => self.places.alive.retain(|other| *other != host),
             _ => {}
         }
     }

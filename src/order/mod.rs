@@ -381,6 +381,11 @@ impl Order {
         self.flight.ready(stream)
     }
 
+    /// Whether an operation in flight is at the head of its stream, and no other stream keeps it from starting.
+    pub fn is_ready(&self, ticket: Ticket) -> bool {
+        self.flight.is_ready(ticket)
+    }
+
     /// The oldest operation of a stream that has not completed.
     pub fn head(&self, stream: StreamId) -> Option<(Ticket, Operation)> {
         self.flight.head(stream)

@@ -18,10 +18,10 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
 /// What comes next.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Make this call and [`Cursor::answer`] it.
-    Call(StmtId, Call),
+    /// Make the call of this statement and [`Cursor::answer`] it.
+    Call(StmtId),
     /// The statement is skipped, since the allocation of this buffer had failed.
     Skipped(StmtId, BufferId),
     /// The program cannot go on.
@@ -153,14 +153,14 @@ impl Cursor {
         })
     }
 
-    /// Goes on to the next call of a thread.
-    pub fn next(&mut self, program: &Program, host: HostId) -> Step {
+    /// Goes on to the next call of a thread, which is put into `call`.
+    pub fn next(&mut self, program: &Program, host: HostId, call: &mut Call) -> Step {
         let Self { threads, buffers, .. } = self;
         let thread = &mut threads[host];
         while let Some(instruction) = program.code.get(thread.next) {
             thread.next += 1;
             match instruction {
-                Instruction::Call { stmt, action } => return self.make(program, host, *stmt, action),
+                Instruction::Call { stmt, action } => return self.make(program, host, *stmt, action, call),
                 Instruction::Let { stmt, register, value } => match thread.evaluate(value) {
                     Ok(value) => thread.registers[register.0 as usize] = value,
                     Err(broken) => return thread.break_off(program, *stmt, broken),
@@ -202,14 +202,18 @@ impl Cursor {
                     let begins = thread.next;
                     (thread.next, thread.latest) = (end + 1, *stmt);
                     return match thread.chosen(chosen) {
-                        Ok(child) => self.spawn(program, host, *stmt, child, begins),
+                        Ok(child) => {
+                            *call = Call::Spawn(child);
+                            self.spawn(program, host, *stmt, child, begins)
+                        }
                         Err(broken) => thread.break_off(program, *stmt, broken),
                     };
                 }
                 Instruction::Exit { stmt } => {
                     (thread.expects, thread.latest) = (Expects::Nothing, *stmt);
                     (thread.next, thread.is_running) = (program.code.len(), false);
-                    return Step::Call(*stmt, Call::Exit);
+                    *call = Call::Exit;
+                    return Step::Call(*stmt);
                 }
             }
         }
@@ -217,14 +221,22 @@ impl Cursor {
     }
 
     /// The call of an action, or why there is none.
-    fn make(&mut self, program: &Program, host: HostId, stmt: StmtId, action: &Action) -> Step {
+    fn make(
+        &mut self,
+        program: &Program,
+        host: HostId,
+        stmt: StmtId,
+        action: &Action,
+        call: &mut Call,
+    ) -> Step {
         let Self { threads, buffers, handles, outcomes } = self;
         let thread = &mut threads[host];
         (thread.expects, thread.failed, thread.latest) = (Expects::Nothing, None, stmt);
         match thread.call(action, buffers, outcomes) {
-            Ok(mut call) => {
-                thread.settle(program, handles, &mut call);
-                Step::Call(stmt, call)
+            Ok(made) => {
+                *call = made;
+                thread.settle(program, handles, call);
+                Step::Call(stmt)
             }
             Err(Obstacle::Absent(buffer)) => {
                 outcomes.skipped(stmt);
@@ -241,7 +253,7 @@ impl Cursor {
             return thread.break_off(program, stmt, Broken::StillRuns);
         }
         thread.expects = Expects::Beginning(child, begins);
-        Step::Call(stmt, Call::Spawn(child))
+        Step::Call(stmt)
     }
 
     /// Takes the answer to the call that a thread yielded last.
@@ -250,7 +262,8 @@ impl Cursor {
         let thread = &mut self.threads[host];
         thread.failed = reply.as_ref().err().copied();
         self.outcomes.answered(thread.latest, naming, thread.failed);
-        match (std::mem::replace(&mut thread.expects, Expects::Nothing), reply) {
+        match (thread.expects, reply) {
+            (Expects::Nothing, _) => {}
             (Expects::Placement(buffer, kind), Ok(Reply::Allocated(decision))) => {
                 self.buffers[buffer.index()] = Bound::Held(Held::placed(decision, kind));
             }
