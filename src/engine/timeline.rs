@@ -33,16 +33,27 @@ pub struct Timeline {
     fresh: Vec<StreamId>,
 }
 
+/// An operation that runs, as one number, which compares fast: when it ends, the how-manieth start it was, so that the first
+/// one in is the first one out among equals, and its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Running {
-    /// When it ends, and the how-manieth start it was: first in, first out among equals. As one number, which compares faster.
-    rank: u128,
-    stream: StreamId,
-}
+struct Running(u128);
 
 impl Running {
+    const START_BITS: u32 = 44;
+    const STREAM_BITS: u32 = 20;
+
+    fn new(ends: Nanos, started: u64, stream: StreamId) -> Self {
+        debug_assert!(started >> Self::START_BITS == 0 && stream.index() >> Self::STREAM_BITS == 0);
+        let order = u128::from(ends.0) << Self::START_BITS | u128::from(started);
+        Self(order << Self::STREAM_BITS | stream.index() as u128)
+    }
+
     fn ends(self) -> Nanos {
-        Nanos((self.rank >> 64) as u64)
+        Nanos((self.0 >> (Self::START_BITS + Self::STREAM_BITS)) as u64)
+    }
+
+    fn stream(self) -> StreamId {
+        StreamId::from(self.0 as usize & ((1 << Self::STREAM_BITS) - 1))
     }
 }
 
@@ -62,20 +73,24 @@ impl Timeline {
 }
 
 impl Progress for Timeline {
+    #[inline]
     fn done(&self) -> &Cut {
         &self.done
     }
 
+    #[inline]
     fn now(&self) -> Nanos {
         self.now
     }
 
+    #[inline]
     fn started(&mut self, ticket: Ticket, takes: Nanos) {
-        let rank = u128::from(self.now.after(takes).0) << 64 | u128::from(self.started);
+        let running = Running::new(self.now.after(takes), self.started, ticket.stream);
         self.started += 1;
-        self.running.push(Reverse(Running { rank, stream: ticket.stream }));
+        self.running.push(Reverse(running));
     }
 
+    #[inline]
     fn next(&mut self, until: Option<Nanos>) -> Option<StreamId> {
         let Reverse(first) = *self.running.peek()?;
         if until.is_some_and(|until| first.ends() >= until) {
@@ -83,10 +98,11 @@ impl Progress for Timeline {
         }
         self.running.pop();
         self.wait_until(first.ends());
-        self.fresh.push(first.stream);
-        Some(first.stream)
+        self.fresh.push(first.stream());
+        Some(first.stream())
     }
 
+    #[inline]
     fn wait_until(&mut self, time: Nanos) {
         if time > self.now {
             self.now = time;

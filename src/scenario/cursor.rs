@@ -232,9 +232,8 @@ impl Cursor {
         let Self { threads, buffers, handles, outcomes } = self;
         let thread = &mut threads[host];
         (thread.expects, thread.failed, thread.latest) = (Expects::Nothing, None, stmt);
-        match thread.call(action, buffers, outcomes) {
-            Ok(made) => {
-                *call = made;
+        match thread.put(action, buffers, outcomes, call) {
+            Ok(()) => {
                 thread.settle(program, handles, call);
                 Step::Call(stmt)
             }
@@ -294,24 +293,44 @@ impl Thread {
         Step::Broken(stmt, broken)
     }
 
-    fn call(&mut self, action: &Action, buffers: &[Bound], outcomes: &Outcomes) -> Result<Call, Obstacle> {
-        Ok(match action {
+    /// Puts the call of an action into `call`. Those that programs have most of are written where they belong, and not moved.
+    fn put(
+        &mut self,
+        action: &Action,
+        buffers: &[Bound],
+        outcomes: &Outcomes,
+        call: &mut Call,
+    ) -> Result<(), Obstacle> {
+        match action {
             Action::Alloc { stream, pool, size, buffer } => {
                 self.expects = Expects::Placement(self.chosen(buffer)?, Kind::Device);
-                Call::Alloc { stream: self.chosen(stream)?, pool: *pool, size: Bytes(self.natural(size)?) }
+                let (stream, size) = (self.chosen(stream)?, Bytes(self.natural(size)?));
+                *call = Call::Alloc { stream, pool: *pool, size };
             }
             Action::Free { stream, buffer } => {
                 let (name, placement) = self.present(buffer, buffers)?;
-                let alloc = placement.alloc;
                 self.expects = Expects::Freed(name);
-                Call::Free { stream: self.chosen(stream)?, alloc }
+                *call = Call::Free { stream: self.chosen(stream)?, alloc: placement.alloc };
             }
-            Action::Malloc { .. } | Action::Reserve { .. } => self.outside(action)?,
-            Action::PlainFree(buffer) => Call::PlainFree { alloc: self.present(buffer, buffers)?.1.alloc },
             Action::Launch { stream, kernel, takes, uses } => {
                 let uses = self.uses(uses, By::Device, buffers)?;
-                Call::Launch { stream: self.chosen(stream)?, kernel: *kernel, takes: *takes, uses }
+                *call = Call::Launch { stream: self.chosen(stream)?, kernel: *kernel, takes: *takes, uses };
             }
+            Action::Record { stream, event } => {
+                *call = Call::Record { stream: self.chosen(stream)?, event: self.chosen(event)? };
+            }
+            Action::Wait { stream, event } => {
+                *call = Call::Wait { stream: self.chosen(stream)?, event: self.chosen(event)? };
+            }
+            action => *call = self.other(action, buffers, outcomes)?,
+        }
+        Ok(())
+    }
+
+    fn other(&mut self, action: &Action, buffers: &[Bound], outcomes: &Outcomes) -> Result<Call, Obstacle> {
+        Ok(match action {
+            Action::Malloc { .. } | Action::Reserve { .. } => self.outside(action)?,
+            Action::PlainFree(buffer) => Call::PlainFree { alloc: self.present(buffer, buffers)?.1.alloc },
             Action::Copy { stream, blocking, takes, to, from } => {
                 let (to, from) = self.sides(to, from, buffers)?;
                 Call::Copy { stream: self.chosen(stream)?, blocking: *blocking, takes: *takes, to, from }
@@ -321,7 +340,6 @@ impl Thread {
                 Call::Memset { stream: self.chosen(stream)?, blocking: *blocking, takes: *takes, at }
             }
             Action::Touch { at, access } => Call::Touch(self.touch(at, *access, By::Host, buffers)?),
-            Action::Record { .. } | Action::Wait { .. } => self.orders(action)?,
             Action::Sync(target) => Call::Sync(self.target(target)?),
             Action::Query(target) => Call::Query(self.target(target)?),
             Action::Poll(target) => Call::Poll(self.target(target)?),
@@ -359,6 +377,11 @@ impl Thread {
             | Action::ExpectReady { .. }
             | Action::ExpectEnded { .. } => self.expectation(action, buffers, outcomes)?,
             Action::Snapshot(snapshot) => Call::Snapshot(*snapshot),
+            Action::Alloc { .. }
+            | Action::Free { .. }
+            | Action::Launch { .. }
+            | Action::Record { .. }
+            | Action::Wait { .. } => unreachable!("these are put elsewhere"),
         })
     }
 
@@ -480,6 +503,9 @@ impl Thread {
     }
 
     fn evaluate(&self, formula: &Formula) -> Result<i128, Broken> {
+        if let Formula::Constant(value) = formula {
+            return Ok(*value);
+        }
         formula.value(&|register| match self.lacking.contains(&register) {
             true => Err(Broken::NoValue),
             false => Ok(self.registers[register.0 as usize]),

@@ -27,16 +27,17 @@ const fn key(size: u64, start: u64) -> u128 {
 }
 
 const BUCKET: usize = 32;
+const STRIDE: usize = 8;
 
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
-    /// The buckets in order of their entries; none of them is empty, unless it is the only one.
+    /// The buckets in order of their entries, none of them empty, unless it is the only one; then those that are spare.
     order: Vec<u32>,
     buckets: Vec<Bucket>,
-    spare: Vec<u32>,
+    used: usize,
 }
 
-reuse_on_clone!(Shelf { order, buckets, spare });
+reuse_on_clone!(Shelf { order, buckets, used });
 
 #[derive(Debug)]
 struct Bucket {
@@ -92,8 +93,9 @@ impl Shelf {
     /// Of these, the ones whose `latest` is not after `until`.
     pub(super) fn until(&self, size: u64, until: u32) -> impl Iterator<Item = &Entry> + '_ {
         let (rank, at) = self.position(key(size, 0));
-        let first = self.order.get(rank).map_or(&[][..], |bucket| &self.bucket(*bucket)[at..]);
-        let rest = self.order.get(rank + 1..).unwrap_or_default().iter();
+        let order = self.order();
+        let first = order.get(rank).map_or(&[][..], |bucket| &self.bucket(*bucket)[at..]);
+        let rest = order.get(rank + 1..).unwrap_or_default().iter();
         let early = rest.filter(move |bucket| self.buckets[**bucket as usize].earliest <= until);
         let entries = first.iter().chain(early.flat_map(|bucket| self.bucket(*bucket)));
         entries.filter(move |entry| entry.latest <= until)
@@ -105,9 +107,8 @@ impl Shelf {
     }
 
     pub(super) fn insert(&mut self, entry: Entry) {
-        if self.order.is_empty() {
-            let bucket = self.new_bucket();
-            self.order.push(bucket);
+        if self.used == 0 {
+            self.open(0);
         }
         let (rank, at) = self.position(entry.key());
         let index = self.order[rank] as usize;
@@ -115,8 +116,7 @@ impl Shelf {
             self.buckets[index].insert(at, entry);
             return;
         }
-        let upper = self.new_bucket();
-        self.order.insert(rank + 1, upper);
+        let upper = self.open(rank + 1);
         let half = BUCKET / 2;
         let moved = self.buckets[index].entries;
         self.buckets[index].len = half;
@@ -136,30 +136,46 @@ impl Shelf {
         let bucket = &mut self.buckets[index as usize];
         assert!(bucket.entries[at].key() == key(size, start), "only what is on the shelf is taken off it");
         bucket.remove(at);
-        if bucket.len == 0 && self.order.len() > 1 {
-            self.order.remove(rank);
-            self.spare.push(index);
+        if bucket.len == 0 && self.used > 1 {
+            self.order[rank..self.used].rotate_left(1);
+            self.used -= 1;
         }
     }
 
     /// The rank of the bucket and the place in it of the first entry that is not below the key; behind the last one where
     /// there is none.
     fn position(&self, key: u128) -> (usize, usize) {
-        let Some((_, before_last)) = self.order.split_last() else { return (0, 0) };
+        let Some((_, before_last)) = self.order().split_last() else { return (0, 0) };
         let last_below = |bucket: &u32| self.bucket(*bucket).last().is_some_and(|last| last.key() < key);
         let rank = before_last.partition_point(last_below);
-        (rank, self.bucket(self.order[rank]).partition_point(|entry| entry.key() < key))
+        let entries = self.bucket(self.order[rank]);
+        let is_below = |entry: &&Entry| entry.key() < key;
+        // Most buckets have few entries, which a walk is the fastest way through.
+        let skipped =
+            STRIDE * entries.chunks_exact(STRIDE).filter_map(<[_]>::last).take_while(is_below).count();
+        (rank, skipped + entries[skipped..].iter().take_while(is_below).count())
     }
 
     fn bucket(&self, index: u32) -> &[Entry] {
         self.buckets[index as usize].filled()
     }
 
-    fn new_bucket(&mut self) -> u32 {
-        self.spare.pop().unwrap_or_else(|| {
+    /// The buckets in use.
+    fn order(&self) -> &[u32] {
+        &self.order[..self.used]
+    }
+
+    /// Makes an empty bucket the one of this rank.
+    fn open(&mut self, rank: usize) -> u32 {
+        if self.used == self.order.len() {
+            self.order.push(self.buckets.len() as u32);
             self.buckets.push(Bucket { len: 0, earliest: u32::MAX, entries: [Entry::default(); BUCKET] });
-            self.buckets.len() as u32 - 1
-        })
+        }
+        self.order[rank..=self.used].rotate_right(1);
+        self.used += 1;
+        let bucket = self.order[rank];
+        self.buckets[bucket as usize].refresh();
+        bucket
     }
 }
 
