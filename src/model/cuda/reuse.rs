@@ -11,6 +11,7 @@ use super::tiles::{State, Tile, TileId};
 use crate::base::Bytes;
 use crate::model::Known;
 use crate::trace::{Candidate, Cut, Policy, Refusal, Refusals, Ticket};
+use smallvec::SmallVec;
 
 /// The classes in the order in which they are asked.
 pub(super) const fn order(unused_first: bool) -> [Policy; 7] {
@@ -102,20 +103,21 @@ impl Search<'_> {
     fn usable(&self, class: Policy) -> impl Fn(&Tile) -> bool {
         let reuse = self.pool.attributes.reuse;
         let reaches = |other| self.rank(class) >= self.rank(other);
-        let own = reaches(Policy::SameStream).then_some(self.at.stream);
-        let every_observed = reaches(Policy::Observed);
-        let every_free = reuse.internal && reaches(Policy::Internal);
-        let every_unused = reaches(Policy::Unused);
-        let ordered = (reuse.follow_event && reaches(Policy::FollowEvent)).then_some(self.known.ordered);
-        let done = (reuse.opportunistic && reaches(Policy::Opportunistic)).then_some(self.known.done);
+        let follows = reuse.follow_event && reaches(Policy::FollowEvent);
+        let takes_done = reuse.opportunistic && reaches(Policy::Opportunistic);
+        let waits = reuse.internal && reaches(Policy::Internal);
+        let own = reaches(Policy::SameStream).then_some(self.at.stream.index());
+        // Of each stream, the last free that will do.
+        let until = self.known.ordered.iter().zip(self.known.done).enumerate();
+        let until = until.map(|(stream, (ordered, done))| match waits || own == Some(stream) {
+            true => u32::MAX,
+            false => (if follows { *ordered } else { 0 }).max(if takes_done { *done } else { 0 }),
+        });
+        let until: SmallVec<[u32; 16]> = until.collect();
+        let (every_observed, every_unused) = (reaches(Policy::Observed), reaches(Policy::Unused));
         move |tile| match tile.state {
-            State::Freed { at, observed, .. } => {
-                own == Some(at.stream)
-                    || observed && every_observed
-                    || ordered.is_some_and(|ordered| at.within(ordered))
-                    || done.is_some_and(|done| at.within(done))
-                    || every_free
-            }
+            State::Freed { observed: true, .. } if every_observed => true,
+            State::Freed { at, .. } => until.get(at.stream.index()).is_some_and(|until| at.seq <= *until),
             State::Unused => every_unused,
             State::Live { .. } | State::Vacant => false,
         }

@@ -149,11 +149,16 @@ impl Shelf {
         let last_below = |bucket: &u32| self.bucket(*bucket).last().is_some_and(|last| last.key() < key);
         let rank = before_last.partition_point(last_below);
         let entries = self.bucket(self.order[rank]);
-        let is_below = |entry: &&Entry| entry.key() < key;
+        let is_below = |at: usize| entries.get(at).is_some_and(|entry| entry.key() < key);
         // Most buckets have few entries, which a walk is the fastest way through.
-        let skipped =
-            STRIDE * entries.chunks_exact(STRIDE).filter_map(<[_]>::last).take_while(is_below).count();
-        (rank, skipped + entries[skipped..].iter().take_while(is_below).count())
+        let mut at = 0;
+        while is_below(at + STRIDE - 1) {
+            at += STRIDE;
+        }
+        while is_below(at) {
+            at += 1;
+        }
+        (rank, at)
     }
 
     fn bucket(&self, index: u32) -> &[Entry] {
