@@ -170,6 +170,7 @@ impl Order {
     }
 
     /// Whether the clock of a lane may lack something that its next operation is ordered after.
+    #[inline]
     fn is_behind(&self, lane: &Lane, host: HostId) -> bool {
         let host = host.index();
         lane.host_versions[host] != self.host_versions[host]
