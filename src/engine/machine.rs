@@ -76,11 +76,12 @@ reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, C
     threads, collectives, graphs, resources, grants, devices, is_any_lacking, is_restricted, ahead, shares, events, scratch,
 });
 
-/// Whose call it is, and of which statement.
+/// Whose call it is, of which statement, and the call as the sink is told of it.
 #[derive(Clone, Copy)]
-pub(super) struct Caller {
+pub(super) struct Caller<'c> {
     pub(super) host: HostId,
     pub(super) stmt: StmtId,
+    pub(super) call: &'c Call,
 }
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
@@ -154,15 +155,15 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// On an id that the setup does not have, and at the 2^32nd operation of a stream; in debug builds also when the calls
     /// come in another order.
     pub fn call(&mut self, host: HostId, stmt: StmtId, call: &Call) -> Poll<Result<Reply, Failure>> {
-        let caller = Caller { host, stmt };
         match self.with_pool(call) {
-            Some(call) => self.make(caller, &call),
-            None => self.make(caller, call),
+            Some(call) => self.make(Caller { host, stmt, call: &call }),
+            None => self.make(Caller { host, stmt, call }),
         }
     }
 
     /// Makes a call that names its pool.
-    fn make(&mut self, caller: Caller, call: &Call) -> Poll<Result<Reply, Failure>> {
+    fn make(&mut self, caller: Caller) -> Poll<Result<Reply, Failure>> {
+        let call = caller.call;
         let Host { now, blocked, .. } = self.threads.hosts[caller.host];
         debug_assert!(
             blocked.is_none_or(|blocked| blocked.stmt == caller.stmt),
@@ -227,7 +228,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// A call that does not block is over.
     fn over(&mut self, caller: Caller, call: &Call, failed: Option<Failure>) {
         if let Some(failure) = failed {
-            self.emit(caller, None, Kind::Failed(failure));
+            self.emit(caller, None, Kind::Failed { failure, call: caller.call });
         }
         // It may have been held up on the way.
         let now = self.threads.hosts[caller.host].now;
@@ -434,7 +435,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let operation = Operation { host: caller.host, stmt: caller.stmt, runs };
         let mut waits = std::mem::take(&mut self.scratch.waits);
         let ticket = self.order.submit(stream, operation, effect, &mut waits);
-        self.emit(caller, Some(ticket), Kind::Submitted);
+        self.emit(caller, Some(ticket), Kind::Submitted(caller.call));
         for (on, cause) in &waits {
             self.emit(caller, Some(ticket), Kind::Waits { on: *on, cause: *cause });
         }
@@ -457,7 +458,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     fn emit_order(&mut self, caller: Caller, ticket: Ticket) {
         if let Some(before) = self.order.grown() {
-            let Caller { host, stmt } = caller;
+            let Caller { host, stmt, .. } = caller;
             let (at, kind) = (self.threads.hosts[host].now, Kind::Ordered { before });
             self.sink.event(&Event { at, host, stmt, ticket: Some(ticket), kind });
         }
@@ -513,13 +514,15 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         self.chooser.pick(among)
     }
 
+    #[inline(always)]
     pub(super) fn emit(&mut self, caller: Caller, ticket: Option<Ticket>, kind: Kind<'_>) {
         if self.sink.wants(Detail::Events) {
-            let Caller { host, stmt } = caller;
+            let Caller { host, stmt, .. } = caller;
             self.sink.event(&Event { at: self.threads.hosts[host].now, host, stmt, ticket, kind });
         }
     }
 
+    #[inline(always)]
     pub(super) fn emit_device(&mut self, ticket: Ticket, operation: Operation, kind: Kind<'_>) {
         if self.sink.wants(Detail::Events) {
             let Operation { host, stmt, .. } = operation;
