@@ -93,6 +93,19 @@ fn on_model(mut program: Program, model: Option<Model>) -> Program {
     program
 }
 
+/// A program whose constant durations vary by so many percents.
+fn with_jitter(mut program: Program, percent: u8) -> Program {
+    program.setup.jitter = percent;
+    program
+}
+
+/// Reads the argument of `--jitter`.
+fn jitter(text: &str) -> Result<u8, String> {
+    let number = text.strip_suffix('%').ok_or("expected a whole number of percents, such as `20%`")?;
+    let percent = number.parse::<u8>().ok().filter(|percent| *percent <= 100);
+    percent.ok_or("expected whole percents from `0%` to `100%`".to_owned())
+}
+
 /// What there is to try, for who gives no command.
 const GREETING: &str = "\
 Millpond simulates CUDA's stream-ordered memory allocator. No GPU needed.

@@ -51,6 +51,9 @@ pub(super) struct Run {
     /// Draws the durations of kernels
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    /// Lets constant durations and what calls cost the host vary by so many percents, drawn by the seed
+    #[arg(long, value_name = "P%", value_parser = super::jitter, default_value = "0%", hide_default_value = true)]
+    jitter: u8,
     /// A report for people; or data for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -106,11 +109,12 @@ impl Run {
             outside::print_error(&scenario.rendered(&warnings, colour));
         }
         let program = scenario.chosen(programs, self.variant.as_deref())?;
-        // Accepted snapshots are those of the model that the text states.
-        let is_other = self.model.is_some_and(|model| model != program.setup.model);
+        // Accepted snapshots are those of the model and the durations that the text states.
+        let is_other = self.jitter > 0 || self.model.is_some_and(|model| model != program.setup.model);
         let accepted = if is_other { Accepted::Ignored } else { Accepted::Compared };
         let levels = self.levels.levels();
         let program = super::with_levels(super::on_model(program, self.model), &levels);
+        let program = super::with_jitter(program, self.jitter);
         let to_terminal = self.output.is_none();
         let options = Options {
             width: if to_terminal { outside::width() } else { 80 },
@@ -120,7 +124,8 @@ impl Run {
         if !self.set.is_empty() {
             let Some(values) = sweep::Values::read(&self.set)? else { return Ok(Status::Wrong) };
             let variant = self.variant.as_deref();
-            let settings = sweep::Sweeping { settings, variant, model: self.model, levels };
+            let settings =
+                sweep::Sweeping { settings, variant, model: self.model, jitter: self.jitter, levels };
             return sweep::run(&scenario, &values, &settings, self.format, self.output.as_deref());
         }
         let mut output = Output::open(self.output.as_deref())?;

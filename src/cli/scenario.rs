@@ -249,7 +249,7 @@ impl Scenario {
     pub(super) fn origin(&self, program: &Program, seed: u64) -> Origin {
         let (path, model) = (self.shown(), program.setup.model.name().to_owned());
         let profile = self.profile.as_ref().map_or("default", |(name, _)| name).to_owned();
-        Origin { path, model, profile, seed }
+        Origin { path, model, profile, seed, jitter: program.setup.jitter }
     }
 
     /// Runs, without any report.
@@ -395,7 +395,8 @@ impl Scenario {
     fn edited(&self, text: &str, like: &Program) -> Option<Program> {
         let (programs, _) = self.with_text(text.to_owned()).load_all().ok()?;
         let edited = programs.into_iter().find(|program| program.variant == like.variant)?;
-        Some(Program { levels: like.levels.clone(), ..super::on_model(edited, Some(like.setup.model)) })
+        let edited = super::with_jitter(super::on_model(edited, Some(like.setup.model)), like.setup.jitter);
+        Some(Program { levels: like.levels.clone(), ..edited })
     }
 
     /// The fixes of the first findings of a program that no line expects.

@@ -39,7 +39,7 @@ pub struct Machine<A, P, C, S> {
     pub(super) sink: S,
     pub(super) streams: IndexVec<StreamId, StreamSetup>,
     pools: usize,
-    costs: HostCosts,
+    pub(super) costs: HostCosts,
     legacy_sync_releases: bool,
     pub(super) plain_free_syncs: bool,
     pub(super) threads: Threads,
@@ -231,8 +231,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.emit(caller, None, Kind::Failed { failure, call: caller.call });
         }
         // It may have been held up on the way.
-        let now = self.threads.hosts[caller.host].now;
-        self.threads.hosts[caller.host].now = now.after(self.cost(call));
+        self.pays(caller, self.cost(call));
         if matches!(call, Call::Exit) {
             self.threads.end(caller.host);
         }
@@ -418,9 +417,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         Ok(Reply::Allocated(decision))
     }
 
-    pub(super) fn pays_for_a_call(&mut self, host: HostId) {
-        let host = &mut self.threads.hosts[host];
-        host.now = host.now.after(self.costs.call);
+    pub(super) fn pays(&mut self, caller: Caller, cost: Nanos) {
+        let takes = self.chooser.delay(caller.stmt, cost);
+        let host = &mut self.threads.hosts[caller.host];
+        host.now = host.now.after(takes);
     }
 
     /// Brings up to date what the host may see complete.

@@ -38,4 +38,15 @@ pub struct Origin {
     pub profile: String,
     /// The seed.
     pub seed: u64,
+    /// By how many percents constant durations vary.
+    pub jitter: u8,
+}
+
+impl Origin {
+    /// What a run depends on beside the text.
+    fn facts(&self) -> String {
+        let Self { model, profile, seed, jitter, .. } = self;
+        let jitter = if *jitter > 0 { format!(", jitter {jitter}%") } else { String::new() };
+        format!("{model}, {profile}, seed {seed}{jitter}")
+    }
 }
