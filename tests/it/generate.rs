@@ -166,7 +166,12 @@ fn a_seed_makes_the_same_text_everywhere() {
 }
 
 /// Recorded once; a change of these numbers changes what every recorded command makes.
-const GOLDEN: [u64; 4] = [0, 0, 0, 0];
+const GOLDEN: [u64; 4] = [
+    15_442_420_489_306_437_223,
+    15_536_018_662_240_243_874,
+    12_759_472_361_750_787_915,
+    5_762_022_001_171_744_061,
+];
 
 #[test]
 fn the_language_is_drawn_from_in_its_breadth() {
@@ -218,26 +223,25 @@ fn the_language_is_drawn_from_in_its_breadth() {
 
 #[test]
 fn events_are_recorded_again_and_shared_by_threads() {
-    let mut shared = 0;
-    for seed in 0..200 {
+    let (mut again, mut shared) = (0, 0);
+    for seed in 0..80 {
         let text = made(&Options { seed, operations: 200, streams: 3, bugs: Bugs::None }).text;
-        let again = text.matches(": record e1\n").count();
+        let (mut recorded, mut is_again, mut in_thread) = (BTreeSet::new(), false, false);
         let (mut outside, mut inside) = (BTreeSet::new(), BTreeSet::new());
         for line in text.lines() {
-            let Some((_, event)) = line.split_once(": record ").or(line.split_once(": wait ")) else {
-                continue;
-            };
-            let is_thread = line.starts_with(' ');
-            if is_thread {
-                inside.insert(event)
-            } else {
-                outside.insert(event)
-            };
+            in_thread = (in_thread || line.starts_with("thread ")) && line != "}";
+            if let Some((_, event)) = line.split_once(": record ") {
+                is_again |= !recorded.insert(event);
+            }
+            if let Some((_, event)) = line.split_once(": record ").or(line.split_once(": wait ")) {
+                if in_thread { &mut inside } else { &mut outside }.insert(event);
+            }
         }
+        again += u64::from(is_again);
         shared += u64::from(!inside.is_disjoint(&outside));
-        assert!(seed != 0 || again > 1, "{text}");
     }
-    assert!(shared >= 5, "{shared}");
+    assert!(again >= 70, "{again}");
+    assert!(shared >= 3, "{shared}");
 }
 
 #[test]
@@ -250,9 +254,9 @@ fn the_smallest_and_the_largest_are_made() {
             assert!(found.is_empty() && count == operations, "{found:?}\n{text}");
         }
     }
-    let text = made(&Options { seed: 0, operations: 20_000, streams: STREAMS_MAX, bugs: Bugs::None }).text;
+    let text = made(&Options { seed: 0, operations: 4_000, streams: STREAMS_MAX, bugs: Bugs::None }).text;
     let (found, count) = run(&program(&text, &Profile::default()), 0, "large");
-    assert!(found.is_empty() && count == 20_000, "{found:?}");
+    assert!(found.is_empty() && count == 4_000, "{found:?}");
 }
 
 #[test]

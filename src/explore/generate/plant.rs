@@ -13,11 +13,13 @@ use crate::trace::{Access, FindingKind};
 use std::collections::BTreeSet;
 
 /// So many calls after a mistake something has to be wrong.
-const HORIZON: usize = 200;
+const HORIZON: usize = 100;
 /// After so many calls without a place for a mistake another one is tried.
 const PATIENCE: usize = 10;
-/// So often other places are drawn where not all mistakes find one.
+/// So often places are drawn for a few mistakes, as long as not all of them find one.
 const TRIES: usize = 4;
+/// So many are a few.
+const FEW: usize = 100;
 
 /// A mistake, and what shows it.
 #[derive(Clone, Debug)]
@@ -46,7 +48,7 @@ pub(super) fn one(program: &Program, mistake: Mistake, draws: &mut Draws) -> Opt
 pub(super) fn several(program: &Program, count: usize, draws: &mut Draws) -> Vec<Edit> {
     let steps = program.steps();
     let mut best = Vec::new();
-    for _ in 0..TRIES {
+    for _ in 0..if count <= FEW { TRIES } else { 1 } {
         let mut places: Vec<usize> = (0..count).map(|_| draws.below(steps.len() as u64) as usize).collect();
         places.sort_unstable();
         let edits = Planter::new(program, &steps, draws).plant(&places, None);

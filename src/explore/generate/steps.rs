@@ -94,10 +94,10 @@ impl Maker {
         self.room.give(self.program.buffers[buffer]);
     }
 
-    /// A stream, often the one that used a buffer last.
+    /// A stream, often the one that used a buffer last, and mostly where that one has allocated it.
     fn near(&mut self, buffer: usize) -> usize {
-        let any = self.any_stream();
-        self.last[buffer].filter(|_| self.draws.below(2) == 0).unwrap_or(any)
+        let (any, others) = (self.any_stream(), if self.is_blank(buffer) { 6 } else { 2 });
+        self.last[buffer].filter(|_| self.draws.below(others) > 0).unwrap_or(any)
     }
 
     /// All of a buffer, or half of it.
