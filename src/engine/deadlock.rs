@@ -1,12 +1,11 @@
 //! Who waits for whom, when nothing can advance any more although something should.
 
-use super::machine::Caller;
 use super::threads::{Awaited, Blocked};
 use super::{Chooser, Machine, Progress};
 use crate::base::{HostId, StmtId};
 use crate::model::Allocator;
 use crate::order::cycle;
-use crate::trace::{Deadlock, Kind, Sink, Ticket, Waiter};
+use crate::trace::{Deadlock, Detail, Event, Kind, Sink, Ticket, Waiter};
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// Tells the sink who waits for whom, when nothing can advance any more although something should: a cycle, or all that
@@ -26,7 +25,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if !waiters.is_empty() {
             let statements = waiters.iter().map(|waiter| self.waits_in(*waiter)).collect();
             let deadlock = Deadlock { waiters, statements, is_cycle };
-            self.emit(Caller { host, stmt }, None, Kind::Deadlock(&deadlock));
+            if self.sink.wants(Detail::Events) {
+                let (at, kind) = (self.threads.hosts[host].now, Kind::Deadlock(&deadlock));
+                self.sink.event(&Event { at, host, stmt, ticket: None, kind });
+            }
             return true;
         }
         false

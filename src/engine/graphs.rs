@@ -324,7 +324,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             for alloc in &unfreed {
                 let call = Call::Free { stream, alloc: *alloc };
                 self.emit(caller, self.order.next_ticket(stream), Kind::Node { call: &call, alloc: None });
-                self.submit(caller, stream, Runs::For(Nanos::ZERO), Effect::None);
+                self.submit(Caller { call: &call, ..caller }, stream, Runs::For(Nanos::ZERO), Effect::None);
             }
             self.submit_nodes(caller, stream, exec, first);
             self.graphs.execs[id] = Some(Exec { last: Some(end), ..exec });
@@ -360,11 +360,13 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     }
 
     fn submit_node(&mut self, caller: Caller, node: &Node, at: Ticket, waits: &[Ticket]) {
-        if self.sink.wants(Detail::Events) {
+        let told = self.sink.wants(Detail::Events).then(|| {
             let mut call = node.call.clone();
             stream_of(&mut call).into_iter().for_each(|stream| *stream = at.stream);
-            self.emit(caller, Some(at), Kind::Node { call: &call, alloc: node.alloc });
-        }
+            call
+        });
+        let caller = Caller { call: told.as_ref().unwrap_or(&node.call), ..caller };
+        self.emit(caller, Some(at), Kind::Node { call: caller.call, alloc: node.alloc });
         let runs = match &node.call {
             Call::Launch { takes, .. } => self.runs(caller, takes),
             Call::HostFunction { takes, gives, .. } => {

@@ -72,11 +72,12 @@ reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, C
     threads, collectives, graphs, resources, grants, devices, is_any_lacking, ahead, shares, events, scratch,
 });
 
-/// Whose call it is, and of which statement.
+/// Whose call it is, of which statement, and the call as the sink is told of it.
 #[derive(Clone, Copy)]
-pub(super) struct Caller {
+pub(super) struct Caller<'c> {
     pub(super) host: HostId,
     pub(super) stmt: StmtId,
+    pub(super) call: &'c Call,
 }
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
@@ -146,7 +147,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// On an id that the setup does not have, and at the 2^32nd operation of a stream; in debug builds also when the calls
     /// come in another order.
     pub fn call(&mut self, host: HostId, stmt: StmtId, call: &Call) -> Poll<Result<Reply, Failure>> {
-        let caller = Caller { host, stmt };
         let Host { now, blocked, .. } = self.threads.hosts[host];
         debug_assert!(
             blocked.is_none_or(|blocked| blocked.stmt == stmt),
@@ -159,6 +159,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         self.progress.wait_until(now);
         let with_pool = self.with_pool(call).or_else(|| self.node_with_pool(call));
         let call = with_pool.as_ref().unwrap_or(call);
+        let caller = Caller { host, stmt, call };
         if blocked.is_none() && !matches!(call, Call::Peek(_)) {
             self.emit(caller, None, Kind::Call(call));
         }
@@ -198,7 +199,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         let result = refused.map_or_else(|| self.perform(caller, call), Err);
         if let Err(failure) = result {
-            self.emit(caller, None, Kind::Failed(failure));
+            self.emit(caller, None, Kind::Failed { failure, call: caller.call });
         }
         // It may have been held up on the way.
         let now = self.threads.hosts[host].now;
@@ -406,7 +407,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let operation = Operation { host: caller.host, stmt: caller.stmt, runs };
         let mut waits = std::mem::take(&mut self.scratch.waits);
         let ticket = self.order.submit(stream, operation, effect, &mut waits);
-        self.emit(caller, Some(ticket), Kind::Submitted);
+        self.emit(caller, Some(ticket), Kind::Submitted(caller.call));
         for (on, cause) in &waits {
             self.emit(caller, Some(ticket), Kind::Waits { on: *on, cause: *cause });
         }
@@ -429,7 +430,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     fn emit_order(&mut self, caller: Caller, ticket: Ticket) {
         if let Some(before) = self.order.grown() {
-            let Caller { host, stmt } = caller;
+            let Caller { host, stmt, .. } = caller;
             let (at, kind) = (self.threads.hosts[host].now, Kind::Ordered { before });
             self.sink.event(&Event { at, host, stmt, ticket: Some(ticket), kind });
         }
@@ -485,13 +486,15 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         self.chooser.pick(among)
     }
 
+    #[inline(always)]
     pub(super) fn emit(&mut self, caller: Caller, ticket: Option<Ticket>, kind: Kind<'_>) {
         if self.sink.wants(Detail::Events) {
-            let Caller { host, stmt } = caller;
+            let Caller { host, stmt, .. } = caller;
             self.sink.event(&Event { at: self.threads.hosts[host].now, host, stmt, ticket, kind });
         }
     }
 
+    #[inline(always)]
     pub(super) fn emit_device(&mut self, ticket: Ticket, operation: Operation, kind: Kind<'_>) {
         if self.sink.wants(Detail::Events) {
             let Operation { host, stmt, .. } = operation;

@@ -59,7 +59,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     /// Waits for other threads.
     pub(super) fn meet(&mut self, caller: Caller, awaited: Awaited) -> Poll<Result<Reply, Failure>> {
-        let Caller { host, stmt } = caller;
+        let Caller { host, stmt, .. } = caller;
         let Some(since) = self.threads.over(host, awaited) else {
             self.threads.block(host, stmt, awaited);
             return Poll::Pending;

@@ -138,7 +138,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let Poll::Ready(_) = self.meet(caller, Awaited::Signal(under)) else { return Poll::Pending };
         let result = self.open(caller, under, into);
         if let Err(failure) = result {
-            self.emit(caller, None, Kind::Failed(failure));
+            self.emit(caller, None, Kind::Failed { failure, call: caller.call });
         }
         self.pays_for_a_call(caller.host);
         Poll::Ready(result)

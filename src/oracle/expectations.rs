@@ -112,9 +112,7 @@ impl<'p> Expectations<'p> {
     }
 
     fn call(&mut self, stmt: StmtId, call: &Call) {
-        if !self.demanded.is_empty()
-            && let Some((calls, _)) = self.demanded.get_mut(&stmt)
-        {
+        if let Some((calls, _)) = self.demanded.get_mut(&stmt) {
             *calls += 1;
         }
         let is_launch =
@@ -203,16 +201,19 @@ impl Sink for Expectations<'_> {
         }
     }
 
+    #[inline(always)]
     fn event(&mut self, event: &Event<'_>) {
         self.hazards.event(event, &mut self.findings);
         match event.kind {
-            Kind::Call(call) => self.call(event.stmt, call),
-            Kind::Submitted if self.launching.is_some() => {
+            Kind::Call(call) if !self.demanded.is_empty() || !self.moments.is_empty() => {
+                self.call(event.stmt, call);
+            }
+            Kind::Submitted(_) if self.launching.is_some() => {
                 if let Some(ticket) = event.ticket {
                     self.submitted(event.stmt, ticket);
                 }
             }
-            Kind::Failed(failure) => self.failed(event.stmt, failure),
+            Kind::Failed { failure, .. } => self.failed(event.stmt, failure),
             Kind::Decided(_) => self.allocations += 1,
             Kind::Expect { expect, operands } => self.judge(expect, operands),
             Kind::Snapshot { snapshot, .. } => self.snapshots[snapshot.index()] += 1,

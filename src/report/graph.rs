@@ -147,7 +147,7 @@ impl Sink for Graph<'_> {
                 let freed = earlier.and_then(|known| known.freed).and_then(|freed| freed.ticket);
                 self.takes = freed.map(|freed| (ticket, freed));
             }
-            (Kind::Submitted, Some(ticket)) => self.submitted(ticket, event.stmt),
+            (Kind::Submitted(_), Some(ticket)) => self.submitted(ticket, event.stmt),
             (Kind::Waits { on, cause }, Some(ticket)) if self.operations <= OPERATIONS_MAX => {
                 let edge = match cause {
                     Cause::Event => Edge::Event,

@@ -92,13 +92,13 @@ impl<'p> Book<'p> {
                     self.freeing = Some((*alloc, freed));
                 }
             }
-            Kind::Submitted => {
+            Kind::Submitted(_) => {
                 if let Some((_, freed)) = &mut self.freeing {
                     freed.ticket = freed.ticket.or(event.ticket);
                 }
                 self.settle();
             }
-            Kind::Failed(_) => self.freeing = None,
+            Kind::Failed { .. } => self.freeing = None,
             Kind::Decided(decision) => {
                 self.latest = decision.alloc.serial;
                 if decision.alloc == AllocId::NULL {

@@ -29,8 +29,8 @@ pub struct Event<'a> {
 pub enum Kind<'a> {
     /// A host call was made. A call that blocks is told once, when it is made.
     Call(&'a Call),
-    /// The call put its operation into a stream.
-    Submitted,
+    /// This call put an operation into a stream; of a launch of a graph, that of a node is the call that was captured.
+    Submitted(&'a Call),
     /// That operation will wait for another one across streams.
     Waits {
         /// The other one.
@@ -49,7 +49,12 @@ pub enum Kind<'a> {
     /// The allocation that was placed last is what this name means from now on.
     Named(BufferId),
     /// The call failed and changed nothing.
-    Failed(Failure),
+    Failed {
+        /// How.
+        failure: Failure,
+        /// The call.
+        call: &'a Call,
+    },
     /// Where memory was when the allocation failed.
     Account {
         /// The pool that could not serve it.

@@ -40,6 +40,7 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     fn wants(&self, detail: Detail) -> bool {
         (**self).wants(detail)
     }
+    #[inline(always)]
     fn event(&mut self, event: &Event<'_>) {
         (**self).event(event);
     }
@@ -49,6 +50,7 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
     fn wants(&self, detail: Detail) -> bool {
         self.0.wants(detail) || self.1.wants(detail)
     }
+    #[inline(always)]
     fn event(&mut self, event: &Event<'_>) {
         self.0.event(event);
         self.1.event(event);

@@ -394,7 +394,7 @@ impl Sink for &mut Told<'_> {
             (Kind::Call(_), _) => {
                 self.lines.insert(Waiter::Host(event.host), line);
             }
-            (Kind::Submitted, Some(ticket)) => {
+            (Kind::Submitted(_), Some(ticket)) => {
                 self.lines.insert(Waiter::Operation(ticket), line);
             }
             (Kind::Deadlock(deadlock), _) => {
@@ -492,7 +492,7 @@ impl Sink for Turns {
     }
 
     fn event(&mut self, event: &Event<'_>) {
-        if matches!(event.kind, Kind::Submitted) {
+        if matches!(event.kind, Kind::Submitted(_)) {
             self.0.push(event.host.index());
         }
     }

@@ -39,7 +39,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     }
 
     pub(super) fn see(&mut self, caller: Caller) {
-        let Caller { host, stmt } = caller;
+        let Caller { host, stmt, .. } = caller;
         let Host { target: seen, now, .. } = &self.threads.hosts[host];
         self.order.see(host, seen);
         if self.sink.wants(Detail::Events) {

@@ -67,7 +67,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
         let result = self.plain_free(caller, alloc);
         if let Err(failure) = result {
-            self.emit(caller, None, Kind::Failed(failure));
+            self.emit(caller, None, Kind::Failed { failure, call: caller.call });
         }
         Poll::Ready(result)
     }

@@ -42,7 +42,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         releases: Option<DeviceId>,
         since: Nanos,
     ) -> bool {
-        let Caller { host, stmt } = caller;
+        let Caller { host, stmt, .. } = caller;
         let Host { target: work, lacks, .. } = &mut self.threads.hosts[host];
         if !self.order.is_complete(work, lacks) {
             self.threads.block(host, stmt, Awaited::Work { target, releases });
@@ -78,7 +78,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let observed = self.order.observed();
         self.model.synchronised(target, releases, observed, &mut released);
         if self.sink.wants(Detail::Events) {
-            let Caller { host, stmt } = caller;
+            let Caller { host, stmt, .. } = caller;
             let kind = Kind::Synchronised { observed };
             self.sink.event(&Event { at: self.threads.hosts[host].now, host, stmt, ticket: None, kind });
         }

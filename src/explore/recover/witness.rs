@@ -90,7 +90,7 @@ impl Sink for Witness {
                     _ => self.asked.remove(&event.host),
                 };
             }
-            (Kind::Submitted, Some(ticket)) if std::mem::take(&mut self.is_free) => {
+            (Kind::Submitted(_), Some(ticket)) if std::mem::take(&mut self.is_free) => {
                 self.frees.insert(ticket, event.stmt);
             }
             (Kind::Decided(_), _) => {
@@ -108,7 +108,7 @@ impl Sink for Witness {
             (Kind::Device { device, state }, _) => {
                 self.looked = Some((event.stmt, Short::Device(device, *state)));
             }
-            (Kind::Failed(Failure::OutOfMemory), _) => self.fails(event),
+            (Kind::Failed { failure: Failure::OutOfMemory, .. }, _) => self.fails(event),
             _ => {}
         }
     }

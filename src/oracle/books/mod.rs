@@ -383,8 +383,8 @@ impl Sink for Accounting {
     fn event(&mut self, event: &Event<'_>) {
         match event.kind {
             Kind::Call(call) => self.call(event.host, event.stmt, call),
-            Kind::Submitted => self.settle_call(event, event.ticket),
-            Kind::Failed(_) => {
+            Kind::Submitted(_) => self.settle_call(event, event.ticket),
+            Kind::Failed { .. } => {
                 (self.resetting, self.resetting_graphs, self.reserving) = (None, None, None);
                 self.freeing.remove(&event.host);
                 self.importing.remove(&event.host);
@@ -502,7 +502,7 @@ mod tests {
         state(&mut books, 512, 1024);
         assert_eq!(books.violations(), []);
         feed(&mut books, Kind::Call(&free));
-        feed(&mut books, Kind::Failed(crate::trace::Failure::InvalidValue));
+        feed(&mut books, Kind::Failed { failure: crate::trace::Failure::InvalidValue, call: &free });
         state(&mut books, 512, 512);
         assert!(matches!(books.violations(), [Violation::Figure { name: "used_high", .. }]));
         alloc(&mut books, 3, 513);
@@ -524,9 +524,10 @@ mod tests {
         feed(&mut books, Kind::Decided(&Decision::plain(id, range, Bytes(512), Bytes(512))));
         device(&mut books, 512, 0);
         let freed = Ticket { stream: StreamId::new(0), seq: 1 };
-        feed(&mut books, Kind::Call(&Call::Free { stream: freed.stream, alloc: id }));
+        let free = Call::Free { stream: freed.stream, alloc: id };
+        feed(&mut books, Kind::Call(&free));
         let (at, host, stmt) = (Nanos::ZERO, HostId::new(0), StmtId::new(0));
-        books.event(&Event { at, host, stmt, ticket: Some(freed), kind: Kind::Submitted });
+        books.event(&Event { at, host, stmt, ticket: Some(freed), kind: Kind::Submitted(&free) });
         device(&mut books, 512, 512);
         assert_eq!(books.violations(), []);
         let mut early = books.clone();

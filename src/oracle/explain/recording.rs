@@ -359,10 +359,10 @@ impl Sink for Recording {
     fn event(&mut self, event: &Event<'_>) {
         match (event.kind, event.ticket) {
             (Kind::Call(call), _) => self.called(event, call),
-            (Kind::Failed(_), _) => self.hosts[event.host].call = None,
+            (Kind::Failed { .. }, _) => self.hosts[event.host].call = None,
             // The operations of a launch are those of its nodes.
             (Kind::Node { call, .. }, _) => self.hosts[event.host].call = Some(call.clone()),
-            (Kind::Submitted, Some(ticket)) => self.submitted(event, ticket),
+            (Kind::Submitted(_), Some(ticket)) => self.submitted(event, ticket),
             (Kind::Waits { on, cause }, Some(ticket)) => {
                 let by = match cause {
                     Cause::Event => By::Event,

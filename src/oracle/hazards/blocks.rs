@@ -7,9 +7,9 @@
 //! Rules: CUDA driver API, `cuMemAllocAsync` (memory is given again only where the accesses of both cannot overlap).
 
 use super::clocks::{Clock, Clocks};
-use super::memory::{Memory, Record};
+use super::memory::{Handle, Memory, Record};
 use crate::base::StmtId;
-use crate::trace::{AllocId, Cut, Decision, Ticket};
+use crate::trace::{Cut, Decision, Ticket};
 use std::collections::VecDeque;
 
 /// What is left of freed memory.
@@ -53,7 +53,7 @@ impl Heres {
 /// The frees of a stream that no host has observed, in its order, and some of which nothing is left.
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    frees: VecDeque<(u32, AllocId)>,
+    frees: VecDeque<(u32, Handle)>,
     /// How many have something left.
     blocks: usize,
 }
@@ -83,15 +83,15 @@ impl Blocks {
     }
 
     /// Memory is freed by this operation, and this is what is before the end of it.
-    pub(super) fn insert(&mut self, alloc: AllocId, ticket: Ticket, clock: &Clock, memory: &mut Memory) {
-        let Some(record) = memory.get_mut(alloc) else { return };
+    pub(super) fn insert(&mut self, freed: Handle, ticket: Ticket, clock: &Clock, memory: &mut Memory) {
+        let Some(record) = memory.at_mut(freed) else { return };
         let here = self.heres.insert(clock.here());
         record.block = Some(Block { left: record.range.size.0, here, grown_beside: None });
         let queue = &mut self.queues[ticket.stream.index()];
-        queue.frees.push_back((ticket.seq, alloc));
+        queue.frees.push_back((ticket.seq, freed));
         queue.blocks += 1;
         if queue.frees.len() > QUEUE_MIN.max(2 * queue.blocks) {
-            queue.frees.retain(|(_, alloc)| memory.get(*alloc).is_some_and(|record| record.block.is_some()));
+            queue.frees.retain(|(_, freed)| memory.at(*freed).is_some_and(|record| record.block.is_some()));
         }
     }
 
@@ -99,19 +99,19 @@ impl Blocks {
     pub(super) fn observe(&mut self, observed: &Cut, memory: &mut Memory) {
         self.observed.copy_from_slice(observed);
         for (queue, seq) in self.queues.iter_mut().zip(observed) {
-            while let Some((_, alloc)) = queue.frees.front().filter(|(free, _)| free <= seq).copied() {
+            while let Some((_, freed)) = queue.frees.front().filter(|(free, _)| free <= seq).copied() {
                 queue.frees.pop_front();
-                if let Some(block) = memory.get_mut(alloc).and_then(|record| record.block.take()) {
+                if let Some(block) = memory.at(freed).and_then(|record| record.block) {
                     queue.blocks -= 1;
                     self.heres.vacant.push(block.here);
-                    memory.release_unnamed(alloc);
+                    memory.settle(freed);
                 }
             }
         }
     }
 
     /// An allocation takes the bytes of freed ones. Makes its operation wait in this run for the frees that the allocator waits
-    /// for or has found complete.
+    /// for or has found complete. Says whether anything may touch those bytes after they were freed.
     ///
     /// # Panics
     /// Where nothing makes the reuse sound, which is a bug of Millpond.
@@ -121,18 +121,22 @@ impl Blocks {
         ticket: Ticket,
         clocks: &mut Clocks,
         memory: &mut Memory,
-    ) {
+    ) -> bool {
+        let mut is_touched = false;
         // Merged memory has the later one of its frees, which may be that of a neighbour.
         for wait in &decision.waits {
             let frees = &self.queues[wait.stream.index()].frees;
             let nth = frees.partition_point(|(free, _)| *free < wait.seq);
-            let freed = frees.get(nth).and_then(|(_, alloc)| memory.get(*alloc));
+            let freed = frees.get(nth).and_then(|(_, freed)| memory.at(*freed));
             if let Some(block) = freed.and_then(|record| record.block) {
                 clocks.wait_here(ticket.stream, self.heres.get(block.here), true);
             }
         }
         for part in &decision.takes {
-            let Some(record) = memory.get_mut(part.alloc) else { continue };
+            let Some(handle) = memory.find(part.alloc) else { continue };
+            let Some(record) = memory.at_mut(handle) else { continue };
+            record.taken = Some(decision.alloc);
+            is_touched |= !record.astray.is_empty();
             let (Some(free), Some(block)) = (record.freed, &mut record.block) else { continue };
             if !clocks.stream(ticket.stream).has_here(free.mark) {
                 assert!(
@@ -147,10 +151,10 @@ impl Blocks {
             if block.left == 0 {
                 self.heres.vacant.push(block.here);
                 self.queues[free.mark.agent as usize].blocks -= 1;
-                record.block = None;
-                memory.release_unnamed(part.alloc);
+                memory.settle(handle);
             }
         }
+        is_touched
     }
 
     /// Whether a free has completed.
@@ -158,8 +162,8 @@ impl Blocks {
         record.freed.is_some_and(|free| self.done[free.mark.agent as usize] >= free.mark.at)
     }
 
-    /// The allocations of which something is left, by stream and in the order of their frees.
-    pub(super) fn allocs(&self) -> impl Iterator<Item = AllocId> + '_ {
-        self.queues.iter().flat_map(|queue| queue.frees.iter().map(|(_, alloc)| *alloc))
+    /// The allocations of which something may be left, by stream and in the order of their frees.
+    pub(super) fn freed(&self) -> impl Iterator<Item = Handle> + '_ {
+        self.queues.iter().flat_map(|queue| queue.frees.iter().map(|(_, freed)| *freed))
     }
 }

@@ -13,7 +13,6 @@
 use crate::base::{DeviceId, EventId, HostId, StreamId};
 use crate::oracle::findings::Point;
 use crate::trace::{Cut, Setup, StreamKind, Target, Ticket};
-use smallvec::SmallVec;
 
 /// A point of a run: the `at`-th operation of a stream, or call of a host thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,12 +44,12 @@ pub(super) struct Clock {
     /// What is before it whatever the timing is, and then the same in this run.
     counters: Vec<u32>,
     /// What else will be, once these are known.
-    pub(super) gates: SmallVec<[Gate; 1]>,
+    pub(super) gates: Vec<Gate>,
 }
 
 impl Clock {
     fn new(width: usize) -> Self {
-        Self { counters: vec![0; 2 * width], gates: SmallVec::new() }
+        Self { counters: vec![0; 2 * width], gates: Vec::new() }
     }
 
     fn width(&self) -> usize {
@@ -58,6 +57,7 @@ impl Clock {
     }
 
     /// How a point stands to this one.
+    #[inline]
     pub(super) fn stands(&self, mark: Mark) -> Stands {
         let agent = mark.agent as usize;
         if self.counters[agent] >= mark.at {
@@ -70,15 +70,18 @@ impl Clock {
     }
 
     /// Whether a point is before this one, whatever the timing is.
+    #[inline]
     pub(super) fn has(&self, mark: Mark) -> bool {
         self.counters[mark.agent as usize] >= mark.at
     }
 
     /// Whether a point is before this one in this run.
+    #[inline]
     pub(super) fn has_here(&self, mark: Mark) -> bool {
         self.counters[self.width() + mark.agent as usize] >= mark.at
     }
 
+    #[inline(always)]
     fn set(&mut self, mark: Mark) {
         let (agent, width) = (mark.agent as usize, self.width());
         self.counters[agent] = mark.at;
@@ -130,7 +133,9 @@ impl Clock {
 
     fn copy(&mut self, other: &Clock) {
         self.counters.copy_from_slice(&other.counters);
-        self.gates.clone_from(&other.gates);
+        if !(self.gates.is_empty() && other.gates.is_empty()) {
+            self.gates.clone_from(&other.gates);
+        }
     }
 }
 
@@ -149,6 +154,8 @@ fn join(into: &mut [u32], from: &[u32]) -> bool {
 struct Lane {
     device: usize,
     kind: StreamKind,
+    /// Whether the legacy default stream of its device is used, and orders it.
+    has_barrier: bool,
     /// What is before the end of its last operation, that one included.
     clock: Clock,
     /// For each host thread, how often its clock had grown when this stream learnt of it.
@@ -158,7 +165,20 @@ struct Lane {
     /// Whether it has operations that the legacy default stream has not waited for.
     is_ahead: bool,
     /// From which operation on it is behind each gate.
-    behind: SmallVec<[(Gate, u32); 1]>,
+    behind: Vec<(Gate, u32)>,
+}
+
+impl Lane {
+    /// Its latest operation is behind gates that those before it were not behind.
+    #[inline(never)]
+    fn stays_behind(&mut self, ticket: Ticket) {
+        let Self { behind, clock, .. } = self;
+        for gate in &clock.gates {
+            if behind.iter().all(|(known, _)| known != gate) {
+                behind.push((*gate, ticket.seq));
+            }
+        }
+    }
 }
 
 /// A host thread.
@@ -207,17 +227,18 @@ impl Clocks {
     pub(super) fn new(setup: &Setup) -> Self {
         let width = setup.streams.len() + setup.hosts;
         let clock = || Clock::new(width);
+        let has_legacy = |device: DeviceId| {
+            setup.streams.iter().any(|stream| stream.kind == StreamKind::Legacy && stream.device == device)
+        };
         let lane = |stream: &crate::trace::StreamSetup| Lane {
             device: stream.device.index(),
             kind: stream.kind,
+            has_barrier: stream.kind != StreamKind::NonBlocking && has_legacy(stream.device),
             clock: clock(),
             hosts: vec![0; setup.hosts],
             barrier: 0,
             is_ahead: false,
-            behind: SmallVec::new(),
-        };
-        let has_legacy = |device: DeviceId| {
-            setup.streams.iter().any(|stream| stream.kind == StreamKind::Legacy && stream.device == device)
+            behind: Vec::new(),
         };
         let barrier = |device: DeviceId| {
             has_legacy(device).then(|| Barrier { clock: clock(), version: 0, ahead: Vec::new() })
@@ -286,27 +307,38 @@ impl Clocks {
     }
 
     /// A host thread makes a call.
+    #[inline(always)]
     pub(super) fn calls(&mut self, host: HostId) {
-        let mark = self.of_host(host);
+        let agent = (self.lanes.len() + host.index()) as u32;
         let thread = &mut self.threads[host.index()];
         thread.calls += 1;
-        thread.clock.set(Mark { at: thread.calls, ..mark });
+        thread.clock.set(Mark { agent, at: thread.calls });
     }
 
     /// The operation is submitted by this host thread: brings the clock of its stream to what is before it, but for waits.
+    #[inline(always)]
     pub(super) fn begin(&mut self, host: HostId, stream: StreamId) {
-        let own = self.of_host(host);
-        let Self { lanes, threads, barriers, .. } = self;
-        let lane = &mut lanes[stream.index()];
-        let thread = &threads[host.index()];
-        if lane.hosts[host.index()] != thread.version {
-            lane.hosts[host.index()] = thread.version;
+        let agent = (self.lanes.len() + host.index()) as u32;
+        let thread = &self.threads[host.index()];
+        let lane = &mut self.lanes[stream.index()];
+        let known = &mut lane.hosts[host.index()];
+        if *known != thread.version {
+            *known = thread.version;
             lane.clock.join(&thread.clock);
         }
-        lane.clock.set(own);
-        let (device, kind) = (lane.device, lane.kind);
-        let Some(barrier) = &mut barriers[device] else { return };
-        match kind {
+        lane.clock.set(Mark { agent, at: thread.calls });
+        if lane.has_barrier {
+            self.pass_barrier(stream);
+        }
+    }
+
+    /// What the legacy default stream orders before an operation.
+    #[inline(never)]
+    fn pass_barrier(&mut self, stream: StreamId) {
+        let Self { lanes, barriers, .. } = self;
+        let lane = &mut lanes[stream.index()];
+        let Some(barrier) = &mut barriers[lane.device] else { return };
+        match lane.kind {
             StreamKind::NonBlocking => {}
             StreamKind::Blocking | StreamKind::PerThread => {
                 if lane.barrier != barrier.version {
@@ -349,22 +381,28 @@ impl Clocks {
     }
 
     /// The operation is in its stream.
+    #[inline(always)]
     pub(super) fn end(&mut self, ticket: Ticket) {
-        let nth = ticket.stream.index();
-        let lane = &mut self.lanes[nth];
-        if lane.behind.len() != lane.clock.gates.len() {
-            let gates = lane.clock.gates.iter().copied();
-            let new = gates.filter(|gate| lane.behind.iter().all(|(known, _)| known != gate));
-            let new: SmallVec<[Gate; 1]> = new.collect();
-            lane.behind.extend(new.into_iter().map(|gate| (gate, ticket.seq)));
-        }
+        let lane = &mut self.lanes[ticket.stream.index()];
         lane.clock.set(Self::of_operation(ticket));
+        if lane.behind.len() != lane.clock.gates.len() {
+            lane.stays_behind(ticket);
+        }
+        if lane.has_barrier {
+            self.put_before_barrier(ticket.stream);
+        }
+    }
+
+    /// What the legacy default stream will order an operation before, or what it orders before others with its own.
+    #[inline(never)]
+    fn put_before_barrier(&mut self, stream: StreamId) {
+        let lane = &mut self.lanes[stream.index()];
         let Some(barrier) = &mut self.barriers[lane.device] else { return };
         match lane.kind {
             StreamKind::NonBlocking => {}
             StreamKind::Blocking | StreamKind::PerThread => {
                 if !std::mem::replace(&mut lane.is_ahead, true) {
-                    barrier.ahead.push(nth);
+                    barrier.ahead.push(stream.index());
                 }
             }
             StreamKind::Legacy => {
@@ -466,7 +504,7 @@ impl Clocks {
     pub(super) fn compare(&self, ticket: Option<Ticket>, told: &Cut) {
         let Some(ticket) = ticket else { return };
         let here = self.lanes[ticket.stream.index()].clock.here();
-        let is_equal = here.iter().zip(told).all(|(own, told)| own == told);
+        let is_equal = here.iter().zip(told).fold(true, |all, (own, told)| all & (own == told));
         let is_more = || here.iter().zip(told).all(|(own, told)| own >= told);
         let holds = if self.is_exact && !self.is_gated { is_equal } else { is_equal || is_more() };
         assert!(

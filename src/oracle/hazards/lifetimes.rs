@@ -6,8 +6,8 @@
 use super::clocks::{Clock, Clocks, Mark, Stands};
 use super::judge::{Demand, Judge};
 use super::lints::{Growth, Waited};
-use super::memory::{Free, Record, Touch};
-use super::{Doing, Hazards, Returns};
+use super::memory::{Birth, Free, Handle, Record, Touch};
+use super::{Doing, Hazards, Operation};
 use crate::base::{BufferId, Bytes, EventId, HostId, PoolId, StmtId, StreamId};
 use crate::oracle::findings::{Certainty, Findings, Found, Missing, Moment, Role};
 use crate::trace::{
@@ -18,11 +18,19 @@ use smallvec::SmallVec;
 
 /// Who touches or frees memory, by which statement: an operation of a stream, or a host thread at once.
 #[derive(Clone, Copy, Debug)]
-struct By {
+pub(super) struct By {
     host: HostId,
     stream: Option<StreamId>,
     mark: Mark,
     stmt: StmtId,
+}
+
+impl Operation {
+    /// Who touches or frees memory with it.
+    pub(super) fn by(self) -> By {
+        let Self { host, stmt, ticket } = self;
+        By { host, stream: Some(ticket.stream), mark: Clocks::of_operation(ticket), stmt }
+    }
 }
 
 impl By {
@@ -53,10 +61,10 @@ impl Court<'_> {
     /// An allocation is before what touches or frees it.
     fn is_allocated(&mut self, record: &Record, kind: FindingKind, by: By) {
         let clock = by.clock(self.clocks);
-        let stands = clock.stands(record.allocated.0);
-        if stands == Stands::Before {
+        if clock.has(record.allocated.0) {
             return;
         }
+        let stands = clock.stands(record.allocated.0);
         let demand = Demand {
             kind,
             from: record.allocated,
@@ -149,12 +157,20 @@ impl Court<'_> {
     /// What touched memory is before its free.
     fn are_over(&mut self, record: &mut Record, by: By) {
         let clock = by.clock(self.clocks);
+        if !record.extent.touches().all(|touch| touch.is_imported || clock.has(touch.mark)) {
+            self.is_used_after(record, by);
+        }
+    }
+
+    /// Something that touched memory is not before its free.
+    #[inline(never)]
+    fn is_used_after(&mut self, record: &mut Record, by: By) {
+        let clock = by.clock(self.clocks);
         let allocation = Hazards::allocation(record);
         let (names, alloc) = ([record.name], Some(record.id));
-        let mut astray = std::mem::take(&mut record.astray);
         for touch in record.extent.touches().filter(|touch| !touch.is_imported) {
             let stands = clock.stands(touch.mark);
-            if stands == Stands::Before || astray.contains(touch) {
+            if stands == Stands::Before || record.astray.contains(touch) {
                 continue;
             }
             let demand = Demand {
@@ -168,10 +184,9 @@ impl Court<'_> {
                 alloc,
             };
             if !self.demand(&demand, clock, stands) {
-                astray.push(*touch);
+                record.astray.push(*touch);
             }
         }
-        record.astray = astray;
     }
 }
 
@@ -211,7 +226,7 @@ impl Hazards {
     pub(super) fn synchronised(&mut self, host: HostId, observed: &Cut) {
         self.blocks.observe(observed, &mut self.memory);
         if let Doing::PlainFree(alloc) = self.callers[host].doing
-            && let Some(device) = self.memory.get(alloc).and_then(|record| record.outside)
+            && let Some(device) = self.memory.get(alloc).and_then(Record::outside)
         {
             self.clocks.synchronise(host, Target::Device(device), false);
             self.unconfirmed = Some(host);
@@ -252,56 +267,66 @@ impl Hazards {
     /// An allocation is placed: memory outside of pools and imports live from now on, others with their operation.
     pub(super) fn decided(&mut self, event: &Event<'_>, decision: &Decision, findings: &mut Findings) {
         let host = event.host;
-        match self.callers[host].doing {
-            Doing::Alloc(pool) => {
-                let Some(ticket) = event.ticket else { return };
-                self.clocks.begin(host, ticket.stream);
-                self.lives(host, (Clocks::of_operation(ticket), event.stmt), decision, pool);
-                if let Some(pool) = pool.filter(|_| self.rules.is_sound && decision.alloc != AllocId::NULL) {
-                    self.served(event.stmt, ticket, pool, decision, findings);
-                }
+        let doing = self.callers[host].doing;
+        if let Doing::Alloc(pool) = doing {
+            let Some(ticket) = event.ticket else { return };
+            self.clocks.begin(host, ticket.stream);
+            self.lives(host, (Clocks::of_operation(ticket), event.stmt), decision, pool);
+            if let Some(pool) = pool.filter(|_| self.rules.is_sound && decision.alloc != AllocId::NULL) {
+                self.served(event.stmt, ticket, pool, decision, findings);
             }
+            return;
+        }
+        self.placed_at_once(host, event.stmt, doing, decision);
+    }
+
+    /// The same for memory that the operation of an allocation does not bring to life.
+    #[inline(never)]
+    fn placed_at_once(&mut self, host: HostId, stmt: StmtId, doing: Doing, decision: &Decision) {
+        let by = (self.clocks.of_host(host), stmt);
+        match doing {
             Doing::Malloc(device) => {
-                let mark = self.clocks.of_host(host);
-                self.lives(host, (mark, event.stmt), decision, None);
-                if let Some(record) = self.memory.get_mut(decision.alloc) {
-                    record.outside = Some(device);
+                if let Some(record) = self.lives(host, by, decision, None) {
+                    record.extras_mut().outside = Some(device);
                 }
             }
             // It lives once it is launched; until then it has a name.
             Doing::NodeAlloc => {
-                let mark = self.clocks.of_host(host);
-                self.lives(host, (mark, event.stmt), decision, None);
-                if let Some(record) = self.memory.get_mut(decision.alloc) {
-                    record.is_planned = true;
+                if let Some(record) = self.lives(host, by, decision, None) {
+                    record.extras_mut().is_planned = true;
                 }
             }
             Doing::Import(under, Imported::Memory(pool)) => {
-                let mark = self.clocks.of_host(host);
-                self.lives(host, (mark, event.stmt), decision, Some(pool));
+                self.lives(host, by, decision, Some(pool));
                 let Some(Exported::Memory(of)) = self.exported.get(&under).copied() else { return };
                 let Some(source) = self.memory.get_mut(of) else { return };
-                source.imports.push(decision.alloc);
+                source.extras_mut().imports.push(decision.alloc);
                 if let Some(record) = self.memory.get_mut(decision.alloc) {
-                    (record.of, record.is_awaited) = (Some(of), true);
+                    let extras = record.extras_mut();
+                    (extras.of, extras.is_awaited) = (Some(of), true);
                 }
             }
             _ => {}
         }
     }
 
-    fn lives(&mut self, host: HostId, by: (Mark, StmtId), decision: &Decision, pool: Option<PoolId>) {
-        self.callers[host].alloc = Some(decision.alloc);
-        if decision.alloc != AllocId::NULL {
-            let name = self.memory.get(decision.alloc).and_then(|record| record.name);
-            let mut record = Record::new(decision.alloc, by, decision.range, pool);
-            record.name = name;
-            self.memory.insert(record);
-        }
+    /// An allocation that the call in progress makes begins to live; `None`: it is a null allocation.
+    #[inline]
+    fn lives(
+        &mut self,
+        host: HostId,
+        by: (Mark, StmtId),
+        decision: &Decision,
+        pool: Option<PoolId>,
+    ) -> Option<&mut Record> {
+        let (id, range) = (decision.alloc, decision.range);
+        let handle = (id != AllocId::NULL).then(|| self.memory.insert(Birth { id, by, range, pool }));
+        self.callers[host].alloc = handle;
+        self.memory.at_mut(handle?)
     }
 
     /// A node of a graph allocates.
-    pub(super) fn allocates(&mut self, host: HostId, stmt: StmtId, ticket: Ticket) {
+    pub(super) fn allocates(&mut self, Operation { host, stmt, ticket }: Operation) {
         if let Some((alloc, range)) = self.callers[host].placed.take() {
             let decision = Decision::plain(alloc, range, range.size, Bytes::ZERO);
             self.lives(host, (Clocks::of_operation(ticket), stmt), &decision, None);
@@ -317,9 +342,10 @@ impl Hazards {
         decision: &Decision,
         findings: &mut Findings,
     ) {
-        self.blocks.take(decision, ticket, &mut self.clocks, &mut self.memory);
-        for part in &decision.takes {
-            self.taken_over(part.alloc, decision, stmt, ticket, findings);
+        if self.blocks.take(decision, ticket, &mut self.clocks, &mut self.memory) {
+            for part in &decision.takes {
+                self.taken_over(part.alloc, stmt, ticket, findings);
+            }
         }
         if decision.policy == Some(Policy::Growth) {
             let growth = Growth { stmt, pool, size: decision.range.size.0, ticket };
@@ -329,16 +355,8 @@ impl Hazards {
     }
 
     /// A new allocation has bytes of an old one: a use of that which nothing orders before the new one meets it.
-    fn taken_over(
-        &mut self,
-        old: AllocId,
-        new: &Decision,
-        stmt: StmtId,
-        ticket: Ticket,
-        findings: &mut Findings,
-    ) {
-        let Some(record) = self.memory.get_mut(old) else { return };
-        record.taken = Some(new.alloc);
+    fn taken_over(&mut self, old: AllocId, stmt: StmtId, ticket: Ticket, findings: &mut Findings) {
+        let Some(record) = self.memory.get(old) else { return };
         let clock = self.clocks.stream(ticket.stream);
         let name = record.name;
         let allocated = record.allocated.1;
@@ -362,71 +380,72 @@ impl Hazards {
     }
 
     /// An operation touches memory.
-    pub(super) fn uses(&mut self, host: HostId, stmt: StmtId, ticket: Ticket, findings: &mut Findings) {
-        let stream = ticket.stream;
-        let by = By { host, stream: Some(stream), mark: Clocks::of_operation(ticket), stmt };
-        let is_staged = matches!(self.callers[host].doing, Doing::Use { returns: Returns::OnceStaged, .. });
-        let by_host = |used: &Use| {
-            is_staged && matches!(used.memory, Place::Pageable(_)) && used.access == Access::Read
-        };
-        self.touch_all(by, findings, |used| !by_host(used));
-        if is_staged {
-            // The call reads the buffer of the host itself, once everything before the operation is complete.
-            self.clocks.learns_stream(host, stream);
-            let by = By { stream: None, mark: self.clocks.of_host(host), ..by };
-            self.touch_all(by, findings, by_host);
+    pub(super) fn touch_all(&mut self, by: By, uses: &[Use], findings: &mut Findings) {
+        for used in uses {
+            self.touch(by, used, findings);
         }
     }
 
-    /// Those of the bytes that the call in progress names are touched.
-    fn touch_all(&mut self, by: By, findings: &mut Findings, is_meant: impl Fn(&Use) -> bool) {
-        for nth in 0..self.callers[by.host].uses.len() {
-            let used = self.callers[by.host].uses[nth];
-            if is_meant(&used) && !self.touch_again(by, &used) {
-                self.touch(by, &used, findings);
-            }
+    /// The same, where the call reads the buffer of the host itself, once everything before the operation is complete.
+    pub(super) fn touch_staged(&mut self, operation: Operation, uses: &[Use], findings: &mut Findings) {
+        let by_host = |used: &&Use| matches!(used.memory, Place::Pageable(_)) && used.access == Access::Read;
+        let by = operation.by();
+        for used in uses.iter().filter(|used| !by_host(used)) {
+            self.touch(by, used, findings);
         }
-    }
-
-    /// Memory that only one stream has touched so far is touched by it again, as most memory is: nothing can be wrong with
-    /// that. Says whether it is so.
-    fn touch_again(&mut self, by: By, used: &Use) -> bool {
-        let (Some(stream), Place::Device(alloc)) = (by.stream, used.memory) else { return false };
-        let Some(record) = self.memory.get_mut(alloc) else { return false };
-        record.freed.is_none()
-            && record.of.is_none()
-            && self.clocks.stream(stream).has(record.allocated.0)
-            && record.extent.touch_again((used.from.0, used.end().0), touch(by, used, false))
+        self.clocks.learns_stream(by.host, operation.ticket.stream);
+        let by = By { stream: None, mark: self.clocks.of_host(by.host), ..by };
+        for used in uses.iter().filter(by_host) {
+            self.touch(by, used, findings);
+        }
     }
 
     /// A host thread touches memory.
-    pub(super) fn touches(&mut self, host: HostId, stmt: StmtId, findings: &mut Findings) {
+    pub(super) fn touches(&mut self, host: HostId, stmt: StmtId, used: &Use, findings: &mut Findings) {
         let by = By { host, stream: None, mark: self.clocks.of_host(host), stmt };
-        self.touch_all(by, findings, |_| true);
+        self.touch(by, used, findings);
     }
 
+    #[inline]
     fn touch(&mut self, by: By, used: &Use, findings: &mut Findings) {
-        let (mut court, memory) = self.court(findings);
-        let alloc = match used.memory {
-            Place::Pinned(buffer) | Place::Pageable(buffer) => {
-                let (name, extent) = &mut memory.host[buffer];
-                let clock = by.clock(court.clocks);
-                let (names, bytes) = ([Some(*name)], (used.from.0, used.end().0));
-                extent.touch(bytes, used.access, touch(by, used, false), clock, |known, stands| {
-                    let others = [(Role::Use, Some(known.stmt))];
-                    court.meets(by, known, clock, stands, (&others, &names, None));
-                });
-                return;
-            }
-            Place::Device(alloc) | Place::Managed(alloc) | Place::HostPool(alloc) => alloc,
+        let Some(alloc) = used.memory.alloc() else {
+            return self.touch_of_host(by, used, findings);
         };
+        if let Some(record) = self.memory.get_mut(alloc)
+            && record.is_plain()
+            && by.clock(&self.clocks).has(record.allocated.0)
+            && record.extent.touch_again((used.from.0, used.end().0), touch(by, used, false))
+        {
+            // As most memory is touched: nothing can be wrong with that.
+            return;
+        }
+        self.touch_alloc(by, alloc, used, findings);
+    }
+
+    /// A buffer of the host is touched.
+    #[inline(never)]
+    fn touch_of_host(&mut self, by: By, used: &Use, findings: &mut Findings) {
+        let (mut court, memory) = self.court(findings);
+        let (Place::Pinned(buffer) | Place::Pageable(buffer)) = used.memory else { return };
+        let (name, extent) = &mut memory.host[buffer];
+        let clock = by.clock(court.clocks);
+        let (names, bytes) = ([Some(*name)], (used.from.0, used.end().0));
+        extent.touch(bytes, used.access, touch(by, used, false), clock, |known, stands| {
+            let others = [(Role::Use, Some(known.stmt))];
+            court.meets(by, known, clock, stands, (&others, &names, None));
+        });
+    }
+
+    /// An allocation is touched.
+    #[inline(never)]
+    fn touch_alloc(&mut self, by: By, alloc: AllocId, used: &Use, findings: &mut Findings) {
+        let (mut court, memory) = self.court(findings);
         let Some(record) = memory.get_mut(alloc) else {
             court.is_forgotten(alloc, by);
             return;
         };
         let (mut is_freed, mut taken) = (court.is_freed(record, by, used), record.taken);
-        let of = record.of;
-        match of {
+        match record.of() {
             None => {
                 court.is_allocated(record, FindingKind::UseBeforeAlloc, by);
                 court.touches(record, by, used, false);
@@ -461,53 +480,48 @@ impl Hazards {
         });
     }
 
-    /// The operation of a free.
-    pub(super) fn frees(
-        &mut self,
-        host: HostId,
-        stmt: StmtId,
-        ticket: Ticket,
-        alloc: AllocId,
-        findings: &mut Findings,
-    ) {
-        let mark = Clocks::of_operation(ticket);
-        self.free(By { host, stream: Some(ticket.stream), mark, stmt }, alloc, findings);
-    }
-
     /// A host thread frees memory at once. Whether the driver waits for its device first is not to be relied on.
     pub(super) fn plain_free(&mut self, host: HostId, stmt: StmtId, alloc: AllocId, findings: &mut Findings) {
         let mark = self.clocks.of_host(host);
         self.free(By { host, stream: None, mark, stmt }, alloc, findings);
     }
 
-    /// The free of an allocation is in its stream: the allocator may give the memory to others.
-    pub(super) fn gives_back(&mut self, alloc: AllocId, ticket: Ticket) {
-        let Some(record) = self.memory.get(alloc) else { return };
-        if record.pool.is_some() && record.of.is_none() && self.rules.is_sound {
-            self.blocks.insert(alloc, ticket, self.clocks.stream(ticket.stream), &mut self.memory);
-        }
-    }
-
-    fn free(&mut self, by: By, alloc: AllocId, findings: &mut Findings) {
-        let first_ends_all = self.rules.first_free_ends_imports;
+    /// Memory is freed. Says where it is, if its pool may give it to others once the free is in its stream.
+    pub(super) fn free(&mut self, by: By, alloc: AllocId, findings: &mut Findings) -> Option<Handle> {
+        let is_sound = self.rules.is_sound;
         let (mut court, memory) = self.court(findings);
-        let Some(record) = memory.get_mut(alloc) else { return };
+        let handle = memory.find(alloc)?;
+        let record = memory.at_mut(handle)?;
         let free = Free { mark: by.mark, stmt: by.stmt, call: court.clocks.of_host(by.host) };
-        if record.of.is_none() {
+        let is_own = record.of().is_none();
+        if is_own {
             court.is_allocated(record, FindingKind::FreeBeforeAlloc, by);
         }
         court.are_over(record, by);
         record.freed = Some(free);
-        let (of, pool, name, imports) = (record.of, record.pool, record.name, record.imports.clone());
-        if let Some(of) = of.filter(|_| first_ends_all) {
-            let others = memory.get(of).map(|source| source.imports.clone()).unwrap_or_default();
+        let is_given_back = is_sound && is_own && record.pool.is_some();
+        if record.extras().is_some() {
+            self.free_shared(by, alloc, free, findings);
+        }
+        is_given_back.then_some(handle)
+    }
+
+    /// Memory is freed that other processes have, or that another process has.
+    #[inline(never)]
+    fn free_shared(&mut self, by: By, alloc: AllocId, free: Free, findings: &mut Findings) {
+        let memory = &mut self.memory;
+        let Some(record) = memory.get(alloc) else { return };
+        let imports = |record: &Record| SmallVec::<[AllocId; 1]>::from_slice(record.imports());
+        let (of, pool, name, own) = (record.of(), record.pool, record.name, imports(record));
+        if let Some(of) = of.filter(|_| self.rules.first_free_ends_imports) {
+            let others = memory.get(of).map(imports).unwrap_or_default();
             for other in others {
                 if let Some(other) = memory.get_mut(other).filter(|other| other.pool == pool) {
                     other.freed = other.freed.or(Some(free));
                 }
             }
         }
-        for import in imports {
+        for import in own {
             self.frees_after_importer(by, alloc, name, import, findings);
         }
         self.let_go_of_imports(by, alloc, of);
@@ -518,7 +532,7 @@ impl Hazards {
     fn let_go_of_imports(&mut self, by: By, alloc: AllocId, of: Option<AllocId>) {
         let Self { memory, clocks, .. } = self;
         let source = of.unwrap_or(alloc);
-        let Some(record) = memory.get(source).filter(|record| !record.imports.is_empty()) else { return };
+        let Some(record) = memory.get(source).filter(|record| !record.imports().is_empty()) else { return };
         let clock = by.clock(clocks);
         let is_over = record.freed.is_some();
         let is_settled = |import: &AllocId| {
@@ -526,9 +540,9 @@ impl Hazards {
             freed.is_some_and(|freed| is_over || *import != alloc && clock.has(freed.mark))
         };
         let (settled, left): (SmallVec<[AllocId; 1]>, SmallVec<[AllocId; 1]>) =
-            record.imports.iter().copied().partition(is_settled);
+            record.imports().iter().copied().partition(is_settled);
         if let Some(record) = memory.get_mut(source) {
-            record.imports = left;
+            record.extras_mut().imports = left;
         }
         settled.into_iter().for_each(|import| memory.release(import));
         memory.release(source);

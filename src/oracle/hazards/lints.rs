@@ -158,8 +158,8 @@ impl Lints {
         }
         let reuse = self.attributes[pool].reuse;
         let mut served = None;
-        for alloc in blocks.allocs() {
-            let Some(record) = memory.get_mut(alloc) else { continue };
+        for freed in blocks.freed() {
+            let Some(record) = memory.at_mut(freed) else { continue };
             let (is_done, bytes) = (blocks.is_done(record), record.range.size.0);
             let (Some(free), Some(block)) = (record.freed, &mut record.block) else { continue };
             if record.pool != Some(pool) || bytes < size || free.mark.agent as usize == ticket.stream.index()
@@ -184,6 +184,7 @@ impl Lints {
     }
 
     /// The allocation for which a pool grew has this name.
+    #[inline]
     pub(super) fn named(&mut self, name: BufferId) {
         if let Some(pool) = self.growing.take()
             && let Some((.., unnamed)) = &mut self.trips[pool].last
@@ -201,7 +202,7 @@ impl Lints {
         memory: &Memory,
         findings: &mut Findings,
     ) {
-        let mut kept = blocks.allocs().filter_map(|alloc| memory.get(alloc));
+        let mut kept = blocks.freed().filter_map(|freed| memory.at(freed));
         let kept = kept.find(|record| record.pool == Some(pool) && record.block.is_some());
         if let Some(record) = kept {
             findings.add(Found {
@@ -244,7 +245,7 @@ impl Lints {
             });
         }
         let mut stranded = BTreeMap::new();
-        for record in blocks.allocs().filter_map(|alloc| memory.get(alloc)) {
+        for record in blocks.freed().filter_map(|freed| memory.at(freed)) {
             let (Some(free), Some(block)) = (record.freed, record.block) else { continue };
             if let Some(stmt) = block.grown_beside.filter(|_| last(free.mark)) {
                 stranded.entry((stmt, free.stmt)).or_insert(record.name);

@@ -8,7 +8,7 @@ use super::blocks::Block;
 use super::clocks::{Clock, Mark, Stands};
 use crate::base::{BufferId, DeviceId, HostBufferId, IndexVec, PoolId, StmtId};
 use crate::trace::{Access, AllocId, Range};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 /// That memory was touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +29,16 @@ struct Segment {
     is_written: bool,
 }
 
-/// The bytes of an allocation, or of a buffer of the host.
+/// The bytes of an allocation, or of a buffer of the host. Most are touched as a whole.
 #[derive(Clone, Debug)]
 pub(super) struct Extent {
-    segments: SmallVec<[Segment; 1]>,
+    first: Segment,
+    rest: Vec<Segment>,
 }
 
 impl Extent {
     pub(super) fn new(size: u64, is_written: bool) -> Self {
-        Self { segments: smallvec![Segment { end: size, touches: SmallVec::new(), is_written }] }
+        Self { first: Segment { end: size, touches: SmallVec::new(), is_written }, rest: Vec::new() }
     }
 
     /// Bytes are touched by what has this clock; `meets` is told of each touch that conflicts with it, and how the two stand.
@@ -53,7 +54,7 @@ impl Extent {
         let mut is_unwritten = false;
         let first = self.split(from);
         let last = if from < to { self.split(to) } else { first };
-        for segment in &mut self.segments[first..last] {
+        for segment in self.segments_mut().skip(first).take(last - first) {
             is_unwritten |= access == Access::Read && !segment.is_written;
             segment.is_written |= touch.writes;
             segment.touches.retain(|known| {
@@ -73,34 +74,69 @@ impl Extent {
         is_unwritten
     }
 
-    /// All of it was touched last, and in no other way that is kept, by the stream or the host thread that touches it now: then that
-    /// is all there is to keep. Says whether it is so.
+    /// All of it is touched by the stream or the host thread that alone has touched it so far: then this is all there is to keep,
+    /// and nothing can be wrong with it. Says whether it is so.
     pub(super) fn touch_again(&mut self, (from, to): (u64, u64), touch: Touch) -> bool {
-        let [Segment { end, touches, is_written: true }] = self.segments.as_mut_slice() else { return false };
-        let [known] = touches.as_mut_slice() else { return false };
-        let is_so = (from, to) == (0, *end)
-            && known.mark.agent == touch.mark.agent
-            && (touch.writes || !known.writes);
-        if is_so {
-            *known = touch;
+        let Segment { end, touches, is_written } = &mut self.first;
+        if (from, to) != (0, *end) || !self.rest.is_empty() {
+            return false;
         }
-        is_so
+        match touches.as_mut_slice() {
+            [] if touch.writes => {
+                touches.push(touch);
+                *is_written = true;
+                true
+            }
+            [known]
+                if known.mark.agent == touch.mark.agent && (touch.writes || *is_written && !known.writes) =>
+            {
+                *known = touch;
+                *is_written |= touch.writes;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The bytes of another allocation, which nothing has touched.
+    fn renew(&mut self, size: u64) {
+        let Segment { end, touches, is_written } = &mut self.first;
+        (*end, *is_written) = (size, false);
+        touches.clear();
+        self.rest.clear();
     }
 
     /// Everything that touched it, as far as it is kept.
     pub(super) fn touches(&self) -> impl Iterator<Item = &Touch> {
-        self.segments.iter().flat_map(|segment| &segment.touches)
+        let rest = self.rest.iter().flat_map(|segment| &segment.touches);
+        self.first.touches.iter().chain(rest)
+    }
+
+    fn segments_mut(&mut self) -> impl Iterator<Item = &mut Segment> {
+        std::iter::once(&mut self.first).chain(&mut self.rest)
+    }
+
+    fn segment_mut(&mut self, nth: usize) -> &mut Segment {
+        match nth.checked_sub(1) {
+            None => &mut self.first,
+            Some(nth) => &mut self.rest[nth],
+        }
     }
 
     /// The number of the segment that begins at this byte.
     fn split(&mut self, at: u64) -> usize {
-        let nth = self.segments.partition_point(|segment| segment.end <= at);
-        let start = nth.checked_sub(1).map_or(0, |before| self.segments[before].end);
-        if start == at || nth == self.segments.len() {
+        let nth = match self.first.end <= at {
+            true => 1 + self.rest.partition_point(|segment| segment.end <= at),
+            false => 0,
+        };
+        let start = nth.checked_sub(1).map_or(0, |before| self.segment_mut(before).end);
+        if start == at || nth > self.rest.len() {
             return nth;
         }
-        let before = Segment { end: at, ..self.segments[nth].clone() };
-        self.segments.insert(nth, before);
+        let segment = self.segment_mut(nth);
+        let after = segment.clone();
+        segment.end = at;
+        self.rest.insert(nth, after);
         nth + 1
     }
 }
@@ -113,29 +149,35 @@ pub(super) struct Record {
     pub(super) name: Option<BufferId>,
     pub(super) range: Range,
     pub(super) pool: Option<PoolId>,
-    /// The device whose memory it is outside of pools.
-    pub(super) outside: Option<DeviceId>,
     pub(super) extent: Extent,
     pub(super) freed: Option<Free>,
+    /// The allocation that has got some of its bytes since it was freed.
+    pub(super) taken: Option<AllocId>,
+    /// What is left of its bytes since its free, as long as no host has observed that.
+    pub(super) block: Option<Block>,
+    /// Touches that may come after its free.
+    pub(super) astray: SmallVec<[Touch; 1]>,
+    extras: Option<Box<Extras>>,
+    /// The one that had the same place in the allocator's table before.
+    before: Option<u32>,
+    is_forgotten: bool,
+}
+
+/// What few allocations have: those outside of pools, of graphs, and shared between processes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extras {
+    /// The device whose memory it is outside of pools.
+    pub(super) outside: Option<DeviceId>,
     /// The allocation of another process that it is.
     pub(super) of: Option<AllocId>,
     /// Whether the exporter's free will ask for it.
     pub(super) is_awaited: bool,
     /// What other processes have imported it as.
     pub(super) imports: SmallVec<[AllocId; 1]>,
-    /// The allocation that has got some of its bytes since it was freed.
-    pub(super) taken: Option<AllocId>,
     /// Where a graph frees it that is being built.
     pub(super) freed_in_graph: Option<StmtId>,
-    /// What is left of its bytes since its free, as long as no host has observed that.
-    pub(super) block: Option<Block>,
-    /// Touches that may come after its free.
-    pub(super) astray: SmallVec<[Touch; 1]>,
     /// Whether it is a node of a graph that was not launched.
     pub(super) is_planned: bool,
-    /// The one that had the same place in the allocator's table before.
-    before: Option<u32>,
-    is_forgotten: bool,
 }
 
 /// A free.
@@ -147,29 +189,100 @@ pub(super) struct Free {
     pub(super) call: Mark,
 }
 
+/// How an allocation begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Birth {
+    pub(super) id: AllocId,
+    /// By which operation or call, of which statement.
+    pub(super) by: (Mark, StmtId),
+    pub(super) range: Range,
+    pub(super) pool: Option<PoolId>,
+}
+
 impl Record {
-    pub(super) fn new(id: AllocId, allocated: (Mark, StmtId), range: Range, pool: Option<PoolId>) -> Self {
+    fn new(Birth { id, by, range, pool }: Birth) -> Self {
         Self {
             id,
-            allocated,
+            allocated: by,
             name: None,
             range,
             pool,
-            outside: None,
             extent: Extent::new(range.size.0, false),
             freed: None,
-            of: None,
-            is_awaited: false,
-            imports: SmallVec::new(),
             taken: None,
-            freed_in_graph: None,
             block: None,
             astray: SmallVec::new(),
-            is_planned: false,
+            extras: None,
             before: None,
             is_forgotten: false,
         }
     }
+
+    /// Makes it that of another allocation, which has its name; keeps the memory that it has itself.
+    fn renew(&mut self, birth: Birth, new_name: Option<BufferId>) {
+        let Self {
+            id,
+            allocated,
+            name,
+            range,
+            pool,
+            extent,
+            freed,
+            taken,
+            block,
+            astray,
+            extras,
+            before: _,
+            is_forgotten,
+        } = self;
+        (*id, *allocated, *name, *range, *pool) = (birth.id, birth.by, new_name, birth.range, birth.pool);
+        (*freed, *taken, *block, *extras, *is_forgotten) = (None, None, None, None, false);
+        extent.renew(birth.range.size.0);
+        astray.clear();
+    }
+
+    /// What few allocations have, if this one has any of it.
+    pub(super) fn extras(&self) -> Option<&Extras> {
+        self.extras.as_deref()
+    }
+
+    /// The same, to be changed.
+    pub(super) fn extras_mut(&mut self) -> &mut Extras {
+        self.extras.get_or_insert_default()
+    }
+
+    /// Whether it is not freed, and of this process.
+    pub(super) fn is_plain(&self) -> bool {
+        self.freed.is_none() && self.of().is_none()
+    }
+
+    /// The device whose memory it is outside of pools.
+    pub(super) fn outside(&self) -> Option<DeviceId> {
+        self.extras().and_then(|extras| extras.outside)
+    }
+
+    /// The allocation of another process that it is.
+    pub(super) fn of(&self) -> Option<AllocId> {
+        self.extras().and_then(|extras| extras.of)
+    }
+
+    /// What other processes have imported it as.
+    pub(super) fn imports(&self) -> &[AllocId] {
+        self.extras().map_or(&[], |extras| &extras.imports)
+    }
+
+    /// Whether it is freed, its bytes are accounted for and no other process has it.
+    fn is_over(&self) -> bool {
+        let is_shared = |extras: &Extras| extras.is_awaited || !extras.imports.is_empty();
+        self.freed.is_some() && self.block.is_none() && !self.extras().is_some_and(is_shared)
+    }
+}
+
+/// Where the record of an allocation is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handle {
+    pub(super) id: AllocId,
+    at: u32,
 }
 
 /// All memory that a program can name.
@@ -180,7 +293,9 @@ pub(super) struct Memory {
     vacant: Vec<u32>,
     /// By the place in the allocator's table, the record of what has had it last.
     slots: Vec<Option<u32>>,
-    names: Vec<Option<AllocId>>,
+    names: Vec<Option<Handle>>,
+    /// The greatest serial number so far.
+    newest: u32,
     /// Whether nothing is let go of, since views may still stand for what no name does.
     keeps_all: bool,
     pub(super) host: IndexVec<HostBufferId, (BufferId, Extent)>,
@@ -197,112 +312,148 @@ impl Memory {
         id.slot.rotate_left(1) as usize
     }
 
-    /// Where the record of an allocation is. Those that had the same place in the allocator's table are chained.
-    fn place(&self, id: AllocId) -> Option<usize> {
-        let mut at = *self.slots.get(Self::slot(id))?;
-        while let Some(place) = at {
-            let record = &self.records[place as usize];
-            if record.id == id {
-                return Some(place as usize);
-            }
-            at = record.before;
+    /// Where the record of an allocation is, if it lives or is still named. Those that had the same place in the allocator's table
+    /// are chained.
+    #[inline]
+    pub(super) fn find(&self, id: AllocId) -> Option<Handle> {
+        let at = (*self.slots.get(Self::slot(id))?)?;
+        match self.records[at as usize].id == id {
+            true => Some(Handle { id, at }),
+            false => self.find_before(at, id),
         }
-        None
+    }
+
+    /// The same among those before one.
+    #[inline(never)]
+    fn find_before(&self, mut at: u32, id: AllocId) -> Option<Handle> {
+        loop {
+            at = self.records[at as usize].before?;
+            if self.records[at as usize].id == id {
+                return Some(Handle { id, at });
+            }
+        }
     }
 
     /// An allocation, if it lives or is still named.
     pub(super) fn get(&self, id: AllocId) -> Option<&Record> {
-        self.place(id).map(|place| &self.records[place])
+        self.find(id).map(|handle| &self.records[handle.at as usize])
     }
 
     /// The same, to be changed.
     pub(super) fn get_mut(&mut self, id: AllocId) -> Option<&mut Record> {
-        self.place(id).map(|place| &mut self.records[place])
+        self.find(id).map(|handle| &mut self.records[handle.at as usize])
     }
 
-    /// An allocation begins to live.
-    pub(super) fn insert(&mut self, record: Record) {
-        let (id, slot) = (record.id, Self::slot(record.id));
-        if let Some(place) = self.place(id) {
-            let before = self.records[place].before;
-            self.records[place] = Record { before, ..record };
-            return;
+    /// What was found before, if it is not let go of since.
+    pub(super) fn at(&self, handle: Handle) -> Option<&Record> {
+        let record = &self.records[handle.at as usize];
+        (record.id == handle.id && !record.is_forgotten).then_some(record)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn at_mut(&mut self, handle: Handle) -> Option<&mut Record> {
+        let record = &mut self.records[handle.at as usize];
+        (record.id == handle.id && !record.is_forgotten).then_some(record)
+    }
+
+    /// An allocation begins to live, or lives once more under the name that it had.
+    pub(super) fn insert(&mut self, birth: Birth) -> Handle {
+        let Birth { id, .. } = birth;
+        if id.serial > self.newest {
+            self.newest = id.serial;
+        } else if let Some(handle) = self.find(id) {
+            let record = &mut self.records[handle.at as usize];
+            record.renew(birth, record.name);
+            return handle;
         }
-        if self.slots.len() <= slot {
-            self.slots.resize(slot + 1, None);
-        }
-        let old = self.slots[slot];
-        let place = match self.vacant.pop() {
-            Some(place) => {
-                self.records[place as usize] = Record { before: old, ..record };
-                place
+        let at = match self.vacant.pop() {
+            Some(at) => {
+                self.records[at as usize].renew(birth, None);
+                at
             }
             None => {
-                self.records.push(Record { before: old, ..record });
+                self.records.push(Record::new(birth));
                 (self.records.len() - 1) as u32
             }
         };
-        self.slots[slot] = Some(place);
-        if let Some(old) = old.map(|old| self.records[old as usize].id) {
-            self.release_unnamed(old);
+        let slot = Self::slot(id);
+        if self.slots.len() <= slot {
+            self.slots.resize(slot + 1, None);
         }
+        let before = self.slots[slot].replace(at);
+        self.records[at as usize].before = before;
+        if let Some(before) = before {
+            self.let_go(before);
+        }
+        Handle { id, at }
     }
 
     /// The exporter's free will not ask for an allocation any more, nor for what it was imported as.
     pub(super) fn release(&mut self, id: AllocId) {
-        if let Some(record) = self.get_mut(id) {
-            record.is_awaited = false;
-            self.release_unnamed(id);
+        if let Some(handle) = self.find(id) {
+            let record = &mut self.records[handle.at as usize];
+            if record.extras.is_some() {
+                record.extras_mut().is_awaited = false;
+            }
+            self.let_go(handle.at);
         }
     }
 
-    /// Lets go of an allocation that nothing asks for any more.
-    pub(super) fn release_unnamed(&mut self, id: AllocId) {
-        let Some(record) = self.get(id) else { return };
-        let is_named = record.name.is_some_and(|name| self.names[name.index()] == Some(id));
-        if !is_named {
-            self.forget(id);
+    /// The bytes of freed memory are accounted for.
+    pub(super) fn settle(&mut self, handle: Handle) {
+        if let Some(record) = self.at_mut(handle) {
+            record.block = None;
+            self.let_go(handle.at);
         }
     }
 
-    /// A name stands for an allocation from now on.
-    pub(super) fn name(&mut self, id: AllocId, name: BufferId) {
-        if let Some(record) = self.get_mut(id) {
+    /// A name stands for an allocation from now on, or for a null allocation.
+    pub(super) fn name(&mut self, handle: Option<Handle>, name: BufferId) {
+        if let Some(record) = handle.and_then(|handle| self.at_mut(handle)) {
             record.name = Some(name);
         }
         if self.names.len() <= name.index() {
             self.names.resize(name.index() + 1, None);
         }
-        if let Some(old) = self.names[name.index()].replace(id).filter(|old| *old != id) {
-            self.forget(old);
+        let old = std::mem::replace(&mut self.names[name.index()], handle);
+        if let Some(old) = old.filter(|old| self.at(*old).is_some()) {
+            self.let_go(old.at);
         }
     }
 
-    /// Lets go of an allocation that no name stands for, if it is freed, no other process has it and its bytes are accounted for.
-    fn forget(&mut self, id: AllocId) {
-        let Some(place) = self.place(id).filter(|_| !self.keeps_all) else { return };
-        let record = &self.records[place];
-        if record.freed.is_none() || record.is_awaited || record.block.is_some() || !record.imports.is_empty()
-        {
+    /// Lets go of an allocation that no name stands for and nothing asks for any more.
+    #[inline]
+    fn let_go(&mut self, at: u32) {
+        let record = &self.records[at as usize];
+        if record.is_over() && !record.is_forgotten && !self.keeps_all {
+            self.forget(at);
+        }
+    }
+
+    /// The same for one that is over.
+    fn forget(&mut self, at: u32) {
+        let record = &self.records[at as usize];
+        let named = record.name.and_then(|name| self.names[name.index()]);
+        if named.is_some_and(|named| named.id == record.id) {
             return;
         }
         let before = record.before;
-        let mut at = self.slots[Self::slot(id)];
-        match at {
-            Some(first) if first as usize == place => self.slots[Self::slot(id)] = before,
-            _ => {
-                while let Some(other) = at {
-                    let other = &mut self.records[other as usize];
-                    at = other.before;
-                    if at == Some(place as u32) {
-                        other.before = before;
-                        break;
-                    }
+        let slot = &mut self.slots[Self::slot(record.id)];
+        if *slot == Some(at) {
+            *slot = before;
+        } else {
+            let mut next = *slot;
+            while let Some(other) = next {
+                let other = &mut self.records[other as usize];
+                next = other.before;
+                if next == Some(at) {
+                    other.before = before;
+                    break;
                 }
             }
         }
-        self.records[place].is_forgotten = true;
-        self.vacant.push(place as u32);
+        self.records[at as usize].is_forgotten = true;
+        self.vacant.push(at);
     }
 
     /// Everything that lives or is still named, in an order that every run has.

@@ -3,12 +3,13 @@
 //! Whether and how they fail is the driver's word; what it means is told here.
 
 use super::Hazards;
-use super::memory::Memory;
+use super::memory::{Memory, Record};
 use crate::base::{DeviceId, EventId, PoolId, StmtId};
 use crate::oracle::findings::{Findings, Found, Role};
 use crate::trace::{
     AllocId, Call, Exported, Failure, FindingKind, GraphCall, Imported, Reading, Resource, Target, Use,
 };
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// What is known of things that calls name.
@@ -16,6 +17,8 @@ use std::collections::BTreeMap;
 pub(super) struct Misuse {
     /// What was destroyed and not created again, and by which statement.
     destroyed: BTreeMap<Resource, StmtId>,
+    /// Whether anything was ever destroyed.
+    has_destroyed: bool,
     /// The pool that the call in progress may not touch so, and the device.
     out_of_reach: Option<(PoolId, DeviceId)>,
 }
@@ -25,10 +28,7 @@ pub(super) struct Misuse {
 pub(super) struct FailedCall<'a> {
     pub(super) stmt: StmtId,
     pub(super) failure: Failure,
-    /// What it was to free, and whether as a node of a graph.
-    pub(super) freed: Option<(AllocId, bool)>,
-    /// What it was to touch.
-    pub(super) touches: Option<&'a [Use]>,
+    pub(super) call: &'a Call,
     /// What has destroyed something that it names.
     pub(super) destroyed: Option<StmtId>,
 }
@@ -42,6 +42,7 @@ impl Misuse {
     /// Something exists no more.
     pub(super) fn destroyed(&mut self, resource: Resource, stmt: StmtId) {
         self.destroyed.insert(resource, stmt);
+        self.has_destroyed = true;
     }
 
     /// The call in progress touches memory that it may not.
@@ -49,11 +50,13 @@ impl Misuse {
         self.out_of_reach = Some((pool, device));
     }
 
+    /// Whether a call can name anything that was destroyed.
+    pub(super) fn is_possible(&self) -> bool {
+        self.has_destroyed
+    }
+
     /// The statement that has destroyed something that a call names.
     pub(super) fn names_destroyed(&self, call: &Call) -> Option<StmtId> {
-        if self.destroyed.is_empty() {
-            return None;
-        }
         named(call).into_iter().flatten().find_map(|resource| self.destroyed.get(&resource).copied())
     }
 
@@ -81,30 +84,57 @@ impl Misuse {
     }
 
     /// What the failure of a call means.
-    pub(super) fn failed(&mut self, call: &FailedCall<'_>, memory: &Memory, findings: &mut Findings) {
-        let FailedCall { stmt, failure, freed, touches, destroyed } = *call;
+    pub(super) fn failed(&mut self, failed: &FailedCall<'_>, memory: &Memory, findings: &mut Findings) {
+        let FailedCall { stmt, failure, call, destroyed } = *failed;
         let out_of_reach = self.out_of_reach.take();
         if let Some(destroyed) = destroyed {
             findings.add(Found {
                 others: &[(Role::Destroy, Some(destroyed))],
                 ..Found::plain(FindingKind::UseOfDestroyed, stmt)
             });
-        } else if let (Some(freed), Failure::InvalidValue) = (freed, failure) {
+        } else if let (Some(freed), Failure::InvalidValue) = (freed(call), failure) {
             no_free(stmt, freed, memory, findings);
-        } else if let (Some(touches), Failure::InvalidValue | Failure::IllegalAddress) = (touches, failure) {
-            no_access(stmt, out_of_reach.map(|(pool, _)| pool), touches, memory, findings);
+        } else if let (Some(touched), Failure::InvalidValue | Failure::IllegalAddress) =
+            (touched(call), failure)
+        {
+            no_access(stmt, out_of_reach.map(|(pool, _)| pool), &touched, memory, findings);
         }
+    }
+}
+
+/// What a call is to free, and whether as a node of a graph.
+fn freed(call: &Call) -> Option<(AllocId, bool)> {
+    match call {
+        Call::Free { alloc, .. } | Call::PlainFree { alloc } => Some((*alloc, false)),
+        Call::Graph(GraphCall::Node { node, .. }) => match **node {
+            Call::Free { alloc, .. } => Some((alloc, true)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What the operation of a call is to touch.
+fn touched(call: &Call) -> Option<SmallVec<[Use; 3]>> {
+    match call {
+        Call::Launch { uses, .. } | Call::HostFunction { uses, .. } | Call::Collective { uses, .. } => {
+            Some(uses.clone())
+        }
+        Call::Copy { to, from, .. } => Some(SmallVec::from_slice(&[*to, *from])),
+        Call::Memset { at, .. } => Some(SmallVec::from_slice(&[*at])),
+        _ => None,
     }
 }
 
 /// What a call is to free is freed already, or nothing that can be freed so.
 fn no_free(stmt: StmtId, (alloc, is_node): (AllocId, bool), memory: &Memory, findings: &mut Findings) {
     let record = memory.get(alloc);
-    let in_graph = record.and_then(|record| record.freed_in_graph).filter(|_| is_node);
+    let in_graph =
+        record.and_then(Record::extras).and_then(|extras| extras.freed_in_graph).filter(|_| is_node);
     let before = in_graph.or(record.and_then(|record| record.freed).map(|free| free.stmt));
     let allocation = record.map(Hazards::allocation);
     let freed = before.map(|before| (Role::Free, Some(before)));
-    let others: smallvec::SmallVec<[_; 2]> = freed.into_iter().chain(allocation).collect();
+    let others: SmallVec<[_; 2]> = freed.into_iter().chain(allocation).collect();
     let kind = if before.is_some() { FindingKind::DoubleFree } else { FindingKind::InvalidFree };
     let name = record.and_then(|record| record.name);
     findings.add(Found { others: &others, names: &[name], ..Found::plain(kind, stmt) });

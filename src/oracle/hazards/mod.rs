@@ -29,9 +29,8 @@ use clocks::{Clock, Clocks, Gate};
 use judge::Judge;
 use lints::Lints;
 use meetings::Meetings;
-use memory::{Extent, Memory, Record};
+use memory::{Extent, Handle, Memory, Record};
 use misuse::Misuse;
-use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// Of a longer program with views, memory is let go of that only a view may still stand for: a use of it is known to be one of
@@ -52,7 +51,7 @@ pub(super) struct Hazards {
     /// The host thread whose call counts once it is known not to have failed, which the next event tells.
     unconfirmed: Option<HostId>,
     /// An operation of a graph, which may still be told what it waits for.
-    deferred: Option<(HostId, StmtId, Ticket)>,
+    deferred: Option<(Operation, Call)>,
     /// What is before the ends of the operations of the launch in progress.
     launched: BTreeMap<Ticket, Clock>,
     /// The last operation of each executable graph's last launch.
@@ -77,35 +76,30 @@ struct Switches {
 struct Caller {
     stmt: StmtId,
     doing: Doing,
-    /// The node of a graph that is launched.
-    node: Option<Doing>,
-    uses: SmallVec<[Use; 3]>,
     /// What a node of a graph allocates.
     placed: Option<(AllocId, Range)>,
-    alloc: Option<AllocId>,
+    alloc: Option<Handle>,
     /// What destroyed something that the call names.
     destroyed: Option<StmtId>,
 }
 
-/// What a call does, as far as it matters here.
+/// An operation: who submits it, in which statement.
+#[derive(Clone, Copy, Debug)]
+struct Operation {
+    host: HostId,
+    stmt: StmtId,
+    ticket: Ticket,
+}
+
+/// What a call does beside its operation in a stream, as far as it matters here.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Doing {
     #[default]
     Other,
     Alloc(Option<PoolId>),
     Malloc(DeviceId),
-    Free(AllocId),
     PlainFree(AllocId),
-    /// It touches memory.
-    Use {
-        until: Option<SignalId>,
-        gives: Option<SignalId>,
-        returns: Returns,
-    },
-    Part(CollectiveId),
-    Touch,
-    Record(EventId),
-    Wait(EventId),
+    Touch(Use),
     Sync(Target),
     Poll(Target),
     Query(Target),
@@ -154,52 +148,17 @@ fn returns(blocking: bool, to: Place, from: Option<Place>) -> Returns {
 
 impl Caller {
     fn new() -> Self {
-        Self {
-            stmt: StmtId::from_raw(0),
-            doing: Doing::Other,
-            node: None,
-            uses: SmallVec::new(),
-            placed: None,
-            alloc: None,
-            destroyed: None,
-        }
+        Self { stmt: StmtId::from_raw(0), doing: Doing::Other, placed: None, alloc: None, destroyed: None }
     }
 }
 
 impl Doing {
-    fn of(call: &Call, uses: &mut SmallVec<[Use; 3]>) -> Self {
+    fn of(call: &Call) -> Self {
         match call {
             Call::Alloc { pool, .. } => Doing::Alloc(*pool),
-            Call::Free { alloc, .. } => Doing::Free(*alloc),
             Call::Malloc { device, .. } => Doing::Malloc(*device),
             Call::PlainFree { alloc } => Doing::PlainFree(*alloc),
-            Call::Launch { takes, uses: of, .. } => {
-                uses.extend_from_slice(of);
-                Doing::operation(takes, None)
-            }
-            Call::HostFunction { takes, gives, uses: of, .. } => {
-                uses.extend_from_slice(of);
-                Doing::operation(takes, *gives)
-            }
-            Call::Copy { blocking, to, from, .. } => {
-                uses.extend_from_slice(&[*from, *to]);
-                let returns = returns(*blocking, to.memory, Some(from.memory));
-                Doing::Use { until: None, gives: None, returns }
-            }
-            Call::Memset { blocking, at, .. } => {
-                uses.push(*at);
-                Doing::Use { until: None, gives: None, returns: returns(*blocking, at.memory, None) }
-            }
-            Call::Collective { collective, uses: of, .. } => {
-                uses.extend_from_slice(of);
-                Doing::Part(*collective)
-            }
-            Call::Touch(touched) => {
-                uses.push(*touched);
-                Doing::Touch
-            }
-            Call::Record { event, .. } => Doing::Record(*event),
-            Call::Wait { event, .. } => Doing::Wait(*event),
+            Call::Touch(touched) => Doing::Touch(*touched),
             Call::Sync(target) => Doing::Sync(*target),
             Call::Poll(target) => Doing::Poll(*target),
             Call::Query(target) => Doing::Query(*target),
@@ -229,20 +188,12 @@ impl Doing {
         }
     }
 
-    fn operation(takes: &Takes, gives: Option<SignalId>) -> Self {
-        let until = match takes {
-            Takes::Until(signal) => Some(*signal),
-            Takes::For(_) => None,
-        };
-        Doing::Use { until, gives, returns: Returns::AtOnce }
-    }
-
     /// Whether it counts as soon as it is known not to have failed.
     fn counts_at_once(self) -> bool {
         matches!(
             self,
             Doing::PlainFree(_)
-                | Doing::Touch
+                | Doing::Touch(_)
                 | Doing::Sync(_)
                 | Doing::Signal(_)
                 | Doing::Export(..)
@@ -287,12 +238,18 @@ impl Hazards {
         }
     }
 
-    /// Takes an event.
+    /// Takes an event. Whoever tells one knows its kind: inlined, it is told apart when this is compiled.
+    #[inline(always)]
     pub(super) fn event(&mut self, event: &Event<'_>, findings: &mut Findings) {
         match &event.kind {
             // Nothing is learnt from these, least of all whether a call has failed.
             Kind::Start | Kind::State { .. } | Kind::Returned { .. } | Kind::OtherDevice { .. } => return,
-            Kind::Waits { on, .. } => return self.waits(*on),
+            Kind::Waits { on, .. } => {
+                if self.deferred.is_some() {
+                    self.waits(*on);
+                }
+                return;
+            }
             _ => {}
         }
         if self.deferred.is_some() || self.unconfirmed.is_some() {
@@ -300,13 +257,20 @@ impl Hazards {
         }
         match &event.kind {
             Kind::Call(call) => self.call(event, call, findings),
-            Kind::End => self.ended(event.ticket, findings),
-            Kind::Submitted => self.submitted(event, findings),
+            Kind::End => {
+                if let Some(ticket) = event.ticket {
+                    self.blocks.done[ticket.stream.index()] = ticket.seq;
+                    if self.meetings.has_promises() {
+                        self.ended(ticket, findings);
+                    }
+                }
+            }
+            Kind::Submitted(call) => self.submitted(event, call, findings),
             Kind::Ordered { before } => self.clocks.compare(event.ticket, before),
             Kind::Decided(decision) => self.decided(event, decision, findings),
             Kind::Named(name) => self.named(event.host, *name),
             Kind::OutOfReach { pool, device, .. } => self.misuse.out_of_reach(*pool, *device),
-            Kind::Failed(failure) => self.failed(event, *failure, findings),
+            Kind::Failed { failure, call } => self.failed(event, *failure, call, findings),
             Kind::Synchronised { observed } => self.synchronised(event.host, observed),
             Kind::Seen { .. } => self.seen(event),
             Kind::Met => self.met(event.host),
@@ -315,7 +279,7 @@ impl Hazards {
                     self.lints.gave_back(*pool, event.stmt);
                 }
             }
-            Kind::Node { call, alloc } => self.node(event, call, *alloc),
+            Kind::Node { alloc, .. } => self.callers[event.host].placed = *alloc,
             Kind::Freed(alloc) => self.reset_frees(event, *alloc),
             _ => {}
         }
@@ -327,7 +291,7 @@ impl Hazards {
         self.complete(findings);
         match event.kind {
             Kind::OutOfReach { .. } => {}
-            Kind::Failed(_) if self.unconfirmed == Some(event.host) => self.unconfirmed = None,
+            Kind::Failed { .. } if self.unconfirmed == Some(event.host) => self.unconfirmed = None,
             _ => self.confirm(findings),
         }
     }
@@ -343,7 +307,8 @@ impl Hazards {
         }
         let mut left: Vec<&Record> = memory
             .all()
-            .filter(|record| record.freed.is_none() && record.of.is_none() && !record.is_planned)
+            .filter(|record| record.freed.is_none())
+            .filter(|record| record.extras().is_none_or(|extras| extras.of.is_none() && !extras.is_planned))
             .collect();
         left.sort_by_key(|record| (record.allocated.1, record.id.serial));
         for record in left {
@@ -352,23 +317,30 @@ impl Hazards {
         }
     }
 
+    #[inline(always)]
     fn call(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
         self.clocks.calls(event.host);
-        if !self.launched.is_empty() {
-            self.launched.clear();
+        match call {
+            // All that these do is in their operation.
+            Call::Launch { .. } | Call::Record { .. } | Call::Wait { .. } | Call::Free { .. } => {
+                self.callers[event.host].doing = Doing::Other;
+            }
+            call => self.does(event.host, event.stmt, Doing::of(call)),
         }
-        let caller = &mut self.callers[event.host];
-        caller.stmt = event.stmt;
-        caller.uses.clear();
-        (caller.node, caller.placed, caller.alloc) = (None, None, None);
-        caller.doing = Doing::of(call, &mut caller.uses);
-        caller.destroyed = self.misuse.names_destroyed(call);
-        let doing = caller.doing;
-        if doing.counts_at_once() && !self.waits_first(doing) {
-            self.unconfirmed = Some(event.host);
-        }
-        if !self.imported_events.is_empty() {
+        if self.misuse.is_possible() {
+            self.callers[event.host].destroyed = self.misuse.names_destroyed(call);
             self.misuse.names_destroyed_export(event.stmt, call, &self.imported_events, findings);
+        }
+    }
+
+    fn does(&mut self, host: HostId, stmt: StmtId, doing: Doing) {
+        let caller = &mut self.callers[host];
+        (caller.stmt, caller.doing) = (stmt, doing);
+        if doing.counts_at_once() && !self.waits_first(doing) {
+            self.unconfirmed = Some(host);
+        }
+        if let Doing::Launch(_) = doing {
+            self.launched.clear();
         }
     }
 
@@ -376,7 +348,7 @@ impl Hazards {
     fn waits_first(&self, doing: Doing) -> bool {
         let Doing::PlainFree(alloc) = doing else { return false };
         let record = self.memory.get(alloc).filter(|_| self.rules.plain_free_syncs);
-        record.is_some_and(|record| record.outside.is_some() && record.freed.is_none())
+        record.is_some_and(|record| record.outside().is_some() && record.freed.is_none())
     }
 
     /// The call did not fail.
@@ -385,7 +357,7 @@ impl Hazards {
         let stmt = self.callers[host].stmt;
         match self.callers[host].doing {
             Doing::PlainFree(alloc) => self.plain_free(host, stmt, alloc, findings),
-            Doing::Touch => self.touches(host, stmt, findings),
+            Doing::Touch(touched) => self.touches(host, stmt, &touched, findings),
             Doing::Sync(target) => self.synchronise(host, stmt, target),
             Doing::Signal(signal) => self.gives(host, signal, findings),
             Doing::Export(what, under) => {
@@ -403,7 +375,7 @@ impl Hazards {
             }
             Doing::NodeFree(alloc) => {
                 if let Some(record) = self.memory.get_mut(alloc) {
-                    record.freed_in_graph = Some(stmt);
+                    record.extras_mut().freed_in_graph = Some(stmt);
                 }
             }
             Doing::Import(under, Imported::Event(event)) => {
@@ -417,96 +389,165 @@ impl Hazards {
         }
     }
 
-    fn failed(&mut self, event: &Event<'_>, failure: crate::trace::Failure, findings: &mut Findings) {
-        let caller = &self.callers[event.host];
-        let Caller { doing, uses, destroyed, .. } = caller;
-        let freed = match *doing {
-            Doing::Free(alloc) | Doing::PlainFree(alloc) => Some((alloc, false)),
-            Doing::NodeFree(alloc) => Some((alloc, true)),
-            _ => None,
-        };
-        let touches = matches!(doing, Doing::Use { .. } | Doing::Part(_)).then_some(uses.as_slice());
-        let call = misuse::FailedCall { stmt: event.stmt, failure, freed, touches, destroyed: *destroyed };
-        self.misuse.failed(&call, &self.memory, findings);
-        self.callers[event.host].doing = Doing::Other;
+    fn failed(
+        &mut self,
+        event: &Event<'_>,
+        failure: crate::trace::Failure,
+        call: &Call,
+        findings: &mut Findings,
+    ) {
+        let caller = &mut self.callers[event.host];
+        caller.doing = Doing::Other;
+        let failed = misuse::FailedCall { stmt: event.stmt, failure, call, destroyed: caller.destroyed };
+        self.misuse.failed(&failed, &self.memory, findings);
     }
 
-    fn submitted(&mut self, event: &Event<'_>, findings: &mut Findings) {
+    #[inline(always)]
+    fn submitted(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
         let Some(ticket) = event.ticket else { return };
-        self.clocks.begin(event.host, ticket.stream);
-        match self.callers[event.host].doing {
-            Doing::Launch(_) => self.deferred = Some((event.host, event.stmt, ticket)),
-            doing => self.operates(event.host, event.stmt, ticket, doing, findings),
+        let operation = Operation { host: event.host, stmt: event.stmt, ticket };
+        let doing = &self.callers[event.host].doing;
+        // It has begun when it was placed.
+        if let Doing::Alloc(_) = doing {
+            return self.clocks.end(ticket);
         }
+        let is_launch = matches!(doing, Doing::Launch(_));
+        self.clocks.begin(event.host, ticket.stream);
+        match is_launch {
+            true => self.defers(operation, call),
+            false => self.operates(operation, call, findings),
+        }
+    }
+
+    /// An operation of a graph may be told what it comes after.
+    #[inline(never)]
+    fn defers(&mut self, operation: Operation, call: &Call) {
+        self.deferred = Some((operation, call.clone()));
     }
 
     /// An operation of a graph comes after another one.
     fn waits(&mut self, on: Ticket) {
-        let Some((_, _, ticket)) = self.deferred else { return };
+        let Some((operation, _)) = &self.deferred else { return };
         let last = self.last_launches.iter().flatten().find(|(last, _)| *last == on);
         if let Some(clock) = self.launched.get(&on).or(last.map(|(_, clock)| clock)) {
-            self.clocks.wait_for(ticket.stream, clock);
+            self.clocks.wait_for(operation.ticket.stream, clock);
         }
     }
 
     /// An operation of a graph has all that it waits for.
     fn complete(&mut self, findings: &mut Findings) {
-        let Some((host, stmt, ticket)) = self.deferred.take() else { return };
-        let doing = self.callers[host].node.take().unwrap_or_default();
-        self.operates(host, stmt, ticket, doing, findings);
+        let Some((operation, call)) = self.deferred.take() else { return };
+        let ticket = operation.ticket;
+        match call {
+            Call::Alloc { .. } => {
+                self.allocates(operation);
+                self.clocks.end(ticket);
+            }
+            call => self.operates(operation, &call, findings),
+        }
         let clock = self.clocks.stream(ticket.stream).clone();
-        if let Doing::Launch(exec) = self.callers[host].doing {
+        if let Doing::Launch(exec) = self.callers[operation.host].doing {
             self.last_launches[exec] = Some((ticket, clock.clone()));
         }
         self.launched.insert(ticket, clock);
     }
 
     /// What an operation does, once what is before it is known but for what it does itself.
-    fn operates(
+    #[inline(always)]
+    fn operates(&mut self, operation: Operation, call: &Call, findings: &mut Findings) {
+        let Operation { stmt, ticket, .. } = operation;
+        match call {
+            Call::Launch { takes: Takes::For(_), uses, .. } => {
+                self.touch_all(operation.by(), uses, findings);
+                self.clocks.end(ticket);
+            }
+            Call::Record { event, .. } => {
+                self.clocks.end(ticket);
+                let event = self.root(*event);
+                let mark = (stmt, Clocks::of_operation(ticket));
+                self.lints.recorded(event, mark, self.clocks.stream(ticket.stream), findings);
+                self.clocks.record(ticket.stream, event);
+            }
+            Call::Wait { event, .. } => {
+                self.waits_for(stmt, ticket, *event);
+                self.clocks.end(ticket);
+            }
+            Call::Free { alloc, .. } => {
+                let freed = self.free(operation.by(), *alloc, findings);
+                self.clocks.end(ticket);
+                if let Some(freed) = freed {
+                    self.blocks.insert(freed, ticket, self.clocks.stream(ticket.stream), &mut self.memory);
+                }
+            }
+            Call::Launch { takes, uses, .. } => self.runs(operation, uses, takes, None, findings),
+            Call::HostFunction { takes, gives, uses, .. } => {
+                self.runs(operation, uses, takes, *gives, findings);
+            }
+            Call::Copy { blocking, to, from, .. } => {
+                let returns = returns(*blocking, to.memory, Some(from.memory));
+                self.transfers(operation, &[*to, *from], returns, findings);
+            }
+            Call::Memset { blocking, at, .. } => {
+                self.transfers(operation, &[*at], returns(*blocking, at.memory, None), findings);
+            }
+            Call::Collective { collective, uses, .. } => {
+                self.takes_part(operation, *collective, uses, findings);
+            }
+            _ => self.clocks.end(ticket),
+        }
+    }
+
+    /// A part of a collective.
+    #[inline(never)]
+    fn takes_part(
         &mut self,
-        host: HostId,
-        stmt: StmtId,
-        ticket: Ticket,
-        doing: Doing,
+        operation: Operation,
+        collective: CollectiveId,
+        uses: &[Use],
         findings: &mut Findings,
     ) {
-        let stream = ticket.stream;
-        let mut closed = None;
-        match doing {
-            Doing::Alloc(_) => self.allocates(host, stmt, ticket),
-            Doing::Free(alloc) => self.frees(host, stmt, ticket, alloc, findings),
-            Doing::Use { .. } => self.uses(host, stmt, ticket, findings),
-            Doing::Part(collective) => {
-                closed = self.meetings.part(&mut self.clocks, stream, collective);
-                self.uses(host, stmt, ticket, findings);
-            }
-            Doing::Wait(event) => self.waits_for(stmt, ticket, event),
-            _ => {}
-        }
+        let ticket = operation.ticket;
+        let closed = self.meetings.part(&mut self.clocks, ticket.stream, collective);
+        self.touch_all(operation.by(), uses, findings);
         self.clocks.end(ticket);
-        match doing {
-            Doing::Record(event) => {
-                let event = self.root(event);
-                let mark = (stmt, Clocks::of_operation(ticket));
-                self.lints.recorded(event, mark, self.clocks.stream(stream), findings);
-                self.clocks.record(stream, event);
-            }
-            Doing::Free(alloc) => self.gives_back(alloc, ticket),
-            Doing::Use { until, gives, returns } => {
-                if let Some(signal) = until {
-                    self.meetings.runs_until(&mut self.clocks, stream, signal);
-                }
-                if let Some(signal) = gives {
-                    self.meetings.promise(&self.clocks, ticket, signal);
-                }
-                if returns == Returns::OnceComplete && !matches!(self.callers[host].doing, Doing::Launch(_)) {
-                    self.clocks.learns_stream(host, stream);
-                }
-            }
-            _ => {}
-        }
         if let Some(closed) = closed {
             self.closes(closed, findings);
+        }
+    }
+
+    /// An operation that may run until a signal is given, and may give one.
+    #[inline(never)]
+    fn runs(
+        &mut self,
+        operation: Operation,
+        uses: &[Use],
+        takes: &Takes,
+        gives: Option<SignalId>,
+        findings: &mut Findings,
+    ) {
+        let ticket = operation.ticket;
+        self.touch_all(operation.by(), uses, findings);
+        self.clocks.end(ticket);
+        if let Takes::Until(signal) = takes {
+            self.meetings.runs_until(&mut self.clocks, ticket.stream, *signal);
+        }
+        if let Some(signal) = gives {
+            self.meetings.promise(&self.clocks, ticket, signal);
+        }
+    }
+
+    /// A copy or a memset. In a graph its call returns at once.
+    #[inline(never)]
+    fn transfers(&mut self, operation: Operation, uses: &[Use], returns: Returns, findings: &mut Findings) {
+        let Operation { host, ticket, .. } = operation;
+        let is_call = !matches!(self.callers[host].doing, Doing::Launch(_));
+        match returns {
+            Returns::OnceStaged if is_call => self.touch_staged(operation, uses, findings),
+            _ => self.touch_all(operation.by(), uses, findings),
+        }
+        self.clocks.end(ticket);
+        if returns == Returns::OnceComplete && is_call {
+            self.clocks.learns_stream(host, ticket.stream);
         }
     }
 
@@ -525,12 +566,9 @@ impl Hazards {
         }
     }
 
-    fn ended(&mut self, ticket: Option<Ticket>, findings: &mut Findings) {
-        let Some(ticket) = ticket else { return };
-        self.blocks.done[ticket.stream.index()] = ticket.seq;
-        if self.meetings.has_promises()
-            && let Some(closed) = self.meetings.ended(&mut self.clocks, ticket)
-        {
+    /// An operation has ended that may have given a signal.
+    fn ended(&mut self, ticket: Ticket, findings: &mut Findings) {
+        if let Some(closed) = self.meetings.ended(&mut self.clocks, ticket) {
             self.closes(closed, findings);
         }
     }
@@ -558,18 +596,9 @@ impl Hazards {
         }
     }
 
-    fn node(&mut self, event: &Event<'_>, call: &Call, alloc: Option<(AllocId, Range)>) {
-        let caller = &mut self.callers[event.host];
-        caller.uses.clear();
-        caller.node = Some(Doing::of(call, &mut caller.uses));
-        caller.placed = alloc;
-    }
-
     fn named(&mut self, host: HostId, name: BufferId) {
-        if let Some(alloc) = self.callers[host].alloc {
-            self.memory.name(alloc, name);
-            self.lints.named(name);
-        }
+        self.memory.name(self.callers[host].alloc.take(), name);
+        self.lints.named(name);
     }
 
     /// The process ends the memory outside of pools with its device.

@@ -335,7 +335,7 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Option<Body<'a>> {
         Kind::Call(call) => {
             Body::Call { text: &program.statements[event.stmt].text, call: call_line(book, call) }
         }
-        Kind::Submitted => Body::Submitted,
+        Kind::Submitted(_) => Body::Submitted,
         Kind::Waits { on, cause } => Body::Waits { on: operation(book, on), cause: cause_name(cause) },
         Kind::Start => Body::Start,
         Kind::End => Body::End,
@@ -354,7 +354,7 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Option<Body<'a>> {
             Body::Refused { by: refusal_lines(book, refusals), by_timing: refusals.by_timing }
         }
         Kind::Named(buffer) => Body::Named { block: &names.buffers[buffer] },
-        Kind::Failed(failure) => Body::Failed { failure: failure.name() },
+        Kind::Failed { failure, .. } => Body::Failed { failure: failure.name() },
         Kind::Account { pool, account } => account_line(book, pool, account),
         Kind::OutOfReach { pool, device, reach } => Body::OutOfReach {
             pool: &names.pools[pool],

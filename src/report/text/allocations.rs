@@ -131,7 +131,7 @@ impl Allocations {
                     pending.refusals = Some(*refusals);
                 }
             }
-            Kind::Submitted => {
+            Kind::Submitted(_) => {
                 if let Some(pending) = self.pending.as_mut().filter(|pending| pending.stmt == event.stmt) {
                     pending.ticket = pending.ticket.or(event.ticket);
                 }
@@ -140,7 +140,7 @@ impl Allocations {
                 Some(under) => self.imported(book, event.stmt, under, decision),
                 None => self.decided(book, event, decision),
             },
-            Kind::Failed(failure) => {
+            Kind::Failed { failure, .. } => {
                 self.importing.remove(&event.host);
                 self.failed(book, event, failure);
             }

@@ -68,7 +68,7 @@ impl Shortages {
                 self.short.insert(event.stmt, Short { memory, pools });
             }
             Kind::Device { device, state } => self.looking = Some((event.stmt, device, *state)),
-            Kind::Failed(Failure::OutOfMemory) if self.takes(event.stmt) => {
+            Kind::Failed { failure: Failure::OutOfMemory, .. } if self.takes(event.stmt) => {
                 if let Some((stmt, device, state)) = self.looking.filter(|(stmt, ..)| *stmt == event.stmt) {
                     let pools = self.pools_on(book, device);
                     self.short.insert(stmt, Short { memory: Memory::Device(device, state), pools });

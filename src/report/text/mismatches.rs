@@ -77,7 +77,7 @@ impl Mismatches {
                 let set = self.set_by(book.program, call);
                 self.setting = set.map(|(read, value)| (read, value, event.stmt));
             }
-            Kind::Failed(_) => self.setting = None,
+            Kind::Failed { .. } => self.setting = None,
             Kind::State { pool, state } => {
                 for figure in Figure::ALL {
                     self.becomes(Read::Pool(pool, figure), event.stmt, state.figure(figure));

@@ -69,7 +69,7 @@ impl Pools {
                     self.destroying = Some(*pool);
                 }
             }
-            Kind::Failed(_) => self.destroying = None,
+            Kind::Failed { .. } => self.destroying = None,
             Kind::State { pool, state } => self.state(pool, event, state),
             Kind::Released { pool, bytes } => {
                 self.settle();

@@ -27,7 +27,7 @@ impl Trail {
     /// Takes an event.
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match (event.kind, event.ticket) {
-            (Kind::Submitted, Some(ticket)) => {
+            (Kind::Submitted(_), Some(ticket)) => {
                 self.statements.insert(ticket, event.stmt);
                 self.submitted.push_back(ticket);
                 if self.submitted.len() > TRAIL_MAX

@@ -97,7 +97,7 @@ impl Timeline {
         }
         match event.kind {
             Kind::Call(call) => self.call(book, event, call),
-            Kind::Submitted => self.submitted(event),
+            Kind::Submitted(_) => self.submitted(event),
             Kind::Node { call, alloc } => self.node(book, event, call, alloc),
             // A node gives its allocation an address, and a launch gives it life.
             Kind::Decided(_) if self.is_node => {}
@@ -120,7 +120,7 @@ impl Timeline {
                 let free = self.freeing_at.get_mut(&event.host).filter(|free| free.stmt == event.stmt);
                 free.into_iter().for_each(|free| free.at = event.at);
             }
-            Kind::Failed(_) => {
+            Kind::Failed { .. } => {
                 (self.allocating, self.freeing) = (None, None);
                 self.freeing_at.remove(&event.host);
             }
