@@ -90,7 +90,7 @@ fn without_bugs_nothing_is_wrong_with_any_run() {
 #[test]
 fn one_bug_is_found_where_it_was_planted() {
     let (mut refused, mut kinds) = (0, BTreeMap::<_, u64>::new());
-    let programs = budget(140);
+    let programs = budget(70);
     for number in 0..programs {
         let mistake = Mistake::ALL[(number % 7) as usize];
         let options = Options { bugs: Bugs::One(mistake), ..options(1_000 + number) };

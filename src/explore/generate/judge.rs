@@ -117,9 +117,8 @@ impl Judge {
         let clock = submitted.as_ref().unwrap_or(self.clocks.host(slot));
         let touches = life.touches.iter().filter(|touch| used.is_none_or(|used| meet(touch, used)));
         let marks = life.allocated.map(|(mark, _)| mark).into_iter().chain(touches.map(|touch| touch.mark));
-        let missing = marks.filter(|mark| !clock.has(*mark));
         // The latest one is ordered first, since others may be before it.
-        missing.last()
+        marks.rev().find(|mark| !clock.has(*mark))
     }
 
     /// A call is made.

@@ -184,7 +184,7 @@ impl Maker {
                 _ => {
                     let target = match recorded.as_slice() {
                         [] => Target::Stream(from),
-                        events => Target::Event(self.pick(&events.to_vec())),
+                        events => Target::Event(self.pick(events)),
                     };
                     let call = match self.below(5) {
                         0 => Call::Poll(target),

@@ -40,7 +40,7 @@ pub(super) fn declare(draws: &mut Draws, streams: usize, has_threads: bool) -> P
         program.streams.push(stream(draws, nth, mixes, has_threads));
     }
     for _ in 0..draws.below(3) {
-        let size = [64 * KIB, 1 * MIB, 8 * MIB][draws.below(3) as usize];
+        let size = [64 * KIB, MIB, 8 * MIB][draws.below(3) as usize];
         program.buffers.push(Buffer { size, home: Home::Pinned });
     }
     program
