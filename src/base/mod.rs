@@ -2,6 +2,7 @@
 //!
 //! It knows nothing about CUDA, scenarios or reports, and imports nothing of this crate.
 
+mod cipher;
 mod clone;
 mod diagnostic;
 mod digest;
@@ -20,6 +21,6 @@ pub use ids::{
 };
 pub use index_vec::{Idx, IndexVec, index_vec};
 pub use nearest::nearest;
-pub use random::{Draws, stable_hash};
+pub use random::{Draws, Seed, stable_hash};
 pub use span::{LineIndex, Span};
 pub use units::{Bytes, Nanos, ParseUnitError, grouped};

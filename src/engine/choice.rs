@@ -1,6 +1,6 @@
 //! Every freedom of a run goes through a chooser: how long operations run, and which of several host threads calls first.
 
-use crate::base::{Draws, IndexVec, Nanos, StmtId, stable_hash};
+use crate::base::{Draws, IndexVec, Nanos, Seed, StmtId, reuse_on_clone, stable_hash};
 use crate::scenario::Program;
 use crate::trace::Law;
 use std::sync::Arc;
@@ -15,21 +15,33 @@ pub trait Chooser {
 
 /// Chooses by a seed. Each statement draws from a sequence of its own, so that an edit of one line leaves the draws of the
 /// others alone.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Seeded {
-    seed: u64,
+    seed: Seed,
     streams: Arc<IndexVec<StmtId, u64>>,
-    draws: IndexVec<StmtId, Option<Box<Draws>>>,
+    draws: IndexVec<StmtId, Option<Draws>>,
     threads: Draws,
 }
+
+reuse_on_clone!(Seeded { seed, streams, draws, threads });
 
 impl Seeded {
     /// The choices of this seed for this program.
     pub fn new(program: &Program, seed: u64) -> Self {
         let streams = program.statements.iter().map(|statement| statement.draws).collect();
         let draws = program.statements.iter().map(|_| None).collect();
-        let threads = Draws::new(seed, stable_hash(&["host threads"]));
+        let (seed, threads) = Self::sources(seed);
         Self { seed, streams: Arc::new(streams), draws, threads }
+    }
+
+    /// Before the first choice, changes to those of another seed.
+    pub(super) fn reseed(&mut self, seed: u64) {
+        (self.seed, self.threads) = Self::sources(seed);
+    }
+
+    fn sources(seed: u64) -> (Seed, Draws) {
+        let seed = Seed::new(seed);
+        (seed, seed.draws(stable_hash(&["host threads"])))
     }
 }
 
@@ -38,8 +50,7 @@ impl Chooser for Seeded {
         if let Law::Constant(duration) = *law {
             return duration;
         }
-        let draws =
-            self.draws[stmt].get_or_insert_with(|| Box::new(Draws::new(self.seed, self.streams[stmt])));
+        let draws = self.draws[stmt].get_or_insert_with(|| self.seed.draws(self.streams[stmt]));
         match *law {
             Law::Constant(duration) => duration,
             Law::Uniform { low, high } => Nanos(draws.between(low.0, high.0)),

@@ -1,5 +1,6 @@
 //! The machine: one call of one host thread in, an answer and events out.
 
+mod again;
 mod asking;
 mod outside;
 mod readiness;
@@ -22,8 +23,8 @@ use crate::base::{
 use crate::model::{Allocator, Denied, Known, Request};
 use crate::order::{Effect, Operation, Order, Runs};
 use crate::trace::{
-    Call, Cause, Decision, Detail, DeviceSetup, Event, Failure, HostCosts, Kind, PoolState, Reply, Setup,
-    Sink, StreamSetup, Takes, Ticket, join,
+    Call, Cause, Decision, Detail, DeviceSetup, Event, Failure, HostCosts, Kind, PoolSetup, PoolState, Reply,
+    Setup, Sink, StreamSetup, Takes, Ticket, join,
 };
 use std::task::Poll;
 use transfer::Returns;
@@ -49,6 +50,9 @@ pub struct Machine<A, P, C, S> {
     pub(super) devices: IndexVec<DeviceId, DeviceSetup>,
     /// Whether a device lacks pools, or memory of graphs.
     pub(super) is_any_lacking: bool,
+    /// Whether anything may be out of reach or not supported: there are several devices, or not all pools are on the one, or it
+    /// lacks something.
+    pub(super) is_restricted: bool,
     pub(super) ahead: Ahead,
     pub(super) shares: Shares,
     pub(super) events: IndexVec<EventId, Happening>,
@@ -69,7 +73,7 @@ struct Scratch {
 reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, plain_free_syncs,
-    threads, collectives, graphs, resources, grants, devices, is_any_lacking, ahead, shares, events, scratch,
+    threads, collectives, graphs, resources, grants, devices, is_any_lacking, is_restricted, ahead, shares, events, scratch,
 });
 
 /// Whose call it is, of which statement, and the call as the sink is told of it.
@@ -83,6 +87,9 @@ pub(super) struct Caller<'c> {
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// A machine before its first call.
     pub fn new(setup: &Setup, model: A, progress: P, chooser: C, sink: S) -> Self {
+        let is_any_lacking = setup.devices.iter().any(|device| !device.has_graph_memory());
+        let is_apart = |pool: &PoolSetup| pool.imported || pool.location.device().is_none();
+        let are_some_apart = setup.devices.len() > 1 || setup.pools.iter().any(is_apart);
         Self {
             order: Order::new(setup),
             model,
@@ -101,7 +108,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             grants: Grants::new(setup),
             ahead: Ahead::new(setup),
             devices: setup.devices.clone(),
-            is_any_lacking: setup.devices.iter().any(|device| !device.has_graph_memory()),
+            is_any_lacking,
+            is_restricted: is_any_lacking || are_some_apart,
             shares: Shares::new(setup),
             events: events(setup),
             scratch: Scratch::default(),
@@ -147,9 +155,18 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// On an id that the setup does not have, and at the 2^32nd operation of a stream; in debug builds also when the calls
     /// come in another order.
     pub fn call(&mut self, host: HostId, stmt: StmtId, call: &Call) -> Poll<Result<Reply, Failure>> {
-        let Host { now, blocked, .. } = self.threads.hosts[host];
+        match self.with_pool(call) {
+            Some(call) => self.make(Caller { host, stmt, call: &call }),
+            None => self.make(Caller { host, stmt, call }),
+        }
+    }
+
+    /// Makes a call that names its pool.
+    fn make(&mut self, caller: Caller) -> Poll<Result<Reply, Failure>> {
+        let call = caller.call;
+        let Host { now, blocked, .. } = self.threads.hosts[caller.host];
         debug_assert!(
-            blocked.is_none_or(|blocked| blocked.stmt == stmt),
+            blocked.is_none_or(|blocked| blocked.stmt == caller.stmt),
             "a blocked host makes its call again"
         );
         debug_assert!(blocked.is_some() || now >= self.progress.now(), "the earliest host calls");
@@ -157,9 +174,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.complete(stream);
         }
         self.progress.wait_until(now);
-        let with_pool = self.with_pool(call).or_else(|| self.node_with_pool(call));
-        let call = with_pool.as_ref().unwrap_or(call);
-        let caller = Caller { host, stmt, call };
         if blocked.is_none() && !matches!(call, Call::Peek(_)) {
             self.emit(caller, None, Kind::Call(call));
         }
@@ -167,14 +181,23 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.complete_frees(caller);
         }
         // What a blocked call waits for was settled when it was made.
-        let refused = if blocked.is_none() { self.check(caller, call).err() } else { None };
-        let with_events = self.shares.with_events(call);
-        let call = with_events.as_ref().unwrap_or(call);
+        if blocked.is_none()
+            && let Err(failure) = self.check(caller, call)
+        {
+            self.over(caller, call, Some(failure));
+            return Poll::Ready(Err(failure));
+        }
+        match self.shares.with_events(call) {
+            Some(call) => self.carry_out(caller, &call),
+            None => self.carry_out(caller, call),
+        }
+    }
+
+    fn carry_out(&mut self, caller: Caller, call: &Call) -> Poll<Result<Reply, Failure>> {
         match call {
-            _ if refused.is_some() => {}
             Call::Sync(target) => return self.synchronise(caller, *target),
             Call::Poll(target) => return self.poll(caller, *target),
-            Call::PlainFree { alloc } if self.synchronises(host, *alloc).is_some() => {
+            Call::PlainFree { alloc } if self.synchronises(caller.host, *alloc).is_some() => {
                 return self.free_after_all(caller, *alloc);
             }
             Call::Copy { stream, blocking, takes, to, from } => {
@@ -190,24 +213,29 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             Call::Import { under, into } => return self.import(caller, *under, *into),
             Call::Join(other) => return self.meet(caller, Awaited::End(*other)),
             Call::Barrier(barrier) => {
-                if blocked.is_none() {
+                if self.threads.hosts[caller.host].blocked.is_none() {
                     self.arrive(caller, *barrier);
                 }
                 return self.meet(caller, Awaited::Barrier(*barrier));
             }
             _ => {}
         }
-        let result = refused.map_or_else(|| self.perform(caller, call), Err);
-        if let Err(failure) = result {
+        let result = self.perform(caller, call);
+        self.over(caller, call, result.as_ref().err().copied());
+        Poll::Ready(result)
+    }
+
+    /// A call that does not block is over.
+    fn over(&mut self, caller: Caller, call: &Call, failed: Option<Failure>) {
+        if let Some(failure) = failed {
             self.emit(caller, None, Kind::Failed { failure, call: caller.call });
         }
         // It may have been held up on the way.
-        let now = self.threads.hosts[host].now;
-        self.threads.hosts[host].now = now.after(self.cost(call));
+        let now = self.threads.hosts[caller.host].now;
+        self.threads.hosts[caller.host].now = now.after(self.cost(call));
         if matches!(call, Call::Exit) {
-            self.threads.end(host);
+            self.threads.end(caller.host);
         }
-        Poll::Ready(result)
     }
 
     /// How long a call that does not block takes the host.
@@ -423,8 +451,8 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.scratch.pending.extend(self.threads.promises().map(|promise| promise.ticket));
             self.order.sweep(&mut self.scratch.pending);
         }
-        if self.order.ready(stream).is_some_and(|(head, _)| head == ticket) {
-            self.start(stream);
+        if self.order.is_ready(ticket) {
+            self.start(ticket, operation);
         }
     }
 
@@ -459,13 +487,13 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             self.end_pools(operation);
         }
         for stream in ready.drain(..) {
-            self.start(stream);
+            let (ticket, operation) = self.order.ready(stream).expect("only what is ready starts");
+            self.start(ticket, operation);
         }
         self.scratch.ready = ready;
     }
 
-    fn start(&mut self, stream: StreamId) {
-        let (ticket, operation) = self.order.ready(stream).expect("only what is ready starts");
+    fn start(&mut self, ticket: Ticket, operation: Operation) {
         if let Runs::Together(collective, round) = operation.runs {
             return self.start_together(collective, round, ticket);
         }

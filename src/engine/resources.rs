@@ -266,18 +266,19 @@ impl Resources {
 }
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
-    /// An allocation from the current pool, with the pool that this is.
+    /// An allocation from the current pool, captured or not, with the pool that this is.
     pub(super) fn with_pool(&self, call: &Call) -> Option<Call> {
-        let Call::Alloc { stream, pool: None, size } = *call else { return None };
-        let pool = self.resources.current(self.streams[stream].device);
-        Some(Call::Alloc { stream, pool, size })
-    }
-
-    /// The same for one that is captured.
-    pub(super) fn node_with_pool(&self, call: &Call) -> Option<Call> {
-        let Call::Graph(GraphCall::Node { graph, node }) = call else { return None };
-        let node = Box::new(self.with_pool(node)?);
-        Some(Call::Graph(GraphCall::Node { graph: *graph, node }))
+        match call {
+            Call::Alloc { stream, pool: None, size } => {
+                let pool = self.resources.current(self.streams[*stream].device);
+                Some(Call::Alloc { stream: *stream, pool, size: *size })
+            }
+            Call::Graph(GraphCall::Node { graph, node }) => {
+                let node = Box::new(self.with_pool(node)?);
+                Some(Call::Graph(GraphCall::Node { graph: *graph, node }))
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn destroy(&mut self, caller: Caller, resource: Resource) -> Result<Reply, Failure> {

@@ -2,7 +2,7 @@
 //! advance.
 
 use super::{Chooser, Machine, Progress, Seeded, Timeline};
-use crate::base::{HostId, IndexVec, Nanos, StmtId, grouped};
+use crate::base::{HostId, IndexVec, Nanos, StmtId, grouped, reuse_on_clone};
 use crate::model::Allocator;
 use crate::model::cuda::Cuda;
 use crate::model::oxicuda::Oxicuda;
@@ -76,57 +76,92 @@ where
     C: Chooser,
     S: Sink,
 {
-    let main = HostId::new(0);
-    let held = (0..program.setup.hosts).map(|_| None).collect();
-    let cursor = Cursor::new(program);
-    let mut run = Run { program, machine, cursor, alive: vec![main], held, limits, ties: Vec::new() };
-    let stop = loop {
-        match run.turn() {
-            Ok(true) => {}
-            Ok(false) => break None,
-            Err(stop) => break Some(stop),
-        }
-    };
-    while run.machine.step(None) {}
-    let last = run.cursor.latest(main);
-    let hangs = stop.is_none() && run.tell_deadlock(main, last);
-    let stop = stop.or_else(|| hangs.then_some(Stop::Deadlock { stmt: last }));
-    Ending { at: run.machine.now(), stop }
+    Places::new(program).run(program, machine, limits)
 }
+
+/// Where the host threads are in their program.
+#[derive(Debug)]
+pub(super) struct Places {
+    cursor: Cursor,
+    /// The host threads that have begun and not ended, in the order in which they began.
+    alive: Vec<HostId>,
+    /// For each thread, its latest call, and whether that blocks.
+    calls: IndexVec<HostId, (Call, bool)>,
+    /// Of the threads, the ones that could call next.
+    ties: Vec<HostId>,
+}
+
+reuse_on_clone!(Places { cursor, alive, calls, ties });
+
+impl Places {
+    /// At the start of a program.
+    pub(super) fn new(program: &Program) -> Self {
+        let calls = (0..program.setup.hosts).map(|_| (Call::Exit, false)).collect();
+        Self { cursor: Cursor::new(program), alive: vec![MAIN], calls, ties: Vec::new() }
+    }
+
+    /// Runs the program to its end.
+    pub(super) fn run<A, P, C, S>(
+        &mut self,
+        program: &Program,
+        machine: &mut Machine<A, P, C, S>,
+        limits: Limits,
+    ) -> Ending
+    where
+        A: Allocator,
+        P: Progress,
+        C: Chooser,
+        S: Sink,
+    {
+        let mut run = Run { program, machine, places: self, limits };
+        let stop = loop {
+            match run.turn() {
+                Ok(true) => {}
+                Ok(false) => break None,
+                Err(stop) => break Some(stop),
+            }
+        };
+        while run.machine.step(None) {}
+        let last = run.places.cursor.latest(MAIN);
+        let hangs = stop.is_none() && run.tell_deadlock(MAIN, last);
+        let stop = stop.or_else(|| hangs.then_some(Stop::Deadlock { stmt: last }));
+        Ending { at: run.machine.now(), stop }
+    }
+}
+
+/// The host thread that begins the program.
+const MAIN: HostId = HostId::from_raw_unchecked(0);
 
 /// A run in progress.
 struct Run<'r, A, P, C, S> {
     program: &'r Program,
     machine: &'r mut Machine<A, P, C, S>,
-    cursor: Cursor,
-    /// The host threads that have begun and not ended, in the order in which they began.
-    alive: Vec<HostId>,
-    /// The calls that block.
-    held: IndexVec<HostId, Option<(StmtId, Call)>>,
+    places: &'r mut Places,
     limits: Limits,
-    /// Of the threads, the ones that could call next.
-    ties: Vec<HostId>,
 }
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
     /// One step of one host thread. `false`: all of them have ended.
     fn turn(&mut self) -> Result<bool, Stop> {
         let Some(host) = self.host()? else { return Ok(false) };
-        let step = match self.held[host].take() {
-            Some((stmt, call)) => Step::Call(stmt, call),
-            None => self.cursor.next(self.program, host),
+        let Places { cursor, calls, .. } = &mut *self.places;
+        let (call, blocks) = &mut calls[host];
+        let step = match *blocks {
+            true => Step::Call(cursor.latest(host)),
+            false => cursor.next(self.program, host, call),
         };
         match step {
-            Step::Call(stmt, call) => match self.machine.call(host, stmt, &call) {
-                Poll::Ready(result) => {
-                    self.answered(host, stmt, &call, &result);
+            Step::Call(stmt) => {
+                let result = self.machine.call(host, stmt, call);
+                *blocks = result.is_pending();
+                if let Poll::Ready(result) = &result {
+                    self.answered(host, stmt, result);
                     self.limits(stmt)?;
                 }
-                Poll::Pending => self.held[host] = Some((stmt, call)),
-            },
+            }
             Step::Skipped(stmt, buffer) => self.tell(host, stmt, Kind::Skipped(buffer)),
             Step::Broken(stmt, broken) => return Err(Stop::Broken { stmt, reason: broken.to_string() }),
-            Step::Done => self.alive.retain(|other| *other != host),
+            Step::Done => self.places.alive.retain(|other| *other != host),
         }
         Ok(true)
     }
@@ -145,27 +180,32 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
 
     /// The thread whose turn it is: the earliest one that can go on, chosen among equals. Devices get on as far as that.
     fn host(&mut self) -> Result<Option<HostId>, Stop> {
+        if let [only] = *self.places.alive
+            && self.machine.time(only).is_some()
+        {
+            return Ok(Some(only));
+        }
         loop {
-            self.ties.clear();
+            self.places.ties.clear();
             let mut earliest = None;
-            for host in &self.alive {
+            for host in &self.places.alive {
                 let Some(time) = self.machine.time(*host) else { continue };
                 if earliest.is_some_and(|earliest| earliest < time) {
                     continue;
                 }
                 if earliest != Some(time) {
                     earliest = Some(time);
-                    self.ties.clear();
+                    self.places.ties.clear();
                 }
-                self.ties.push(*host);
+                self.places.ties.push(*host);
             }
-            let Some(first) = self.alive.first().copied() else { return Ok(None) };
-            match self.ties.as_slice() {
+            let Some(first) = self.places.alive.first().copied() else { return Ok(None) };
+            match self.places.ties.as_slice() {
                 // What completes before that time may let another thread go on earlier.
-                [_, ..] if self.alive.len() > 1 && self.machine.step(earliest) => {}
+                [_, ..] if self.places.alive.len() > 1 && self.machine.step(earliest) => {}
                 [] if self.machine.step(None) => {}
                 [] => {
-                    let stmt = self.cursor.latest(first);
+                    let stmt = self.places.cursor.latest(first);
                     self.tell_deadlock(first, stmt);
                     return Err(Stop::Deadlock { stmt });
                 }
@@ -175,21 +215,22 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
         }
     }
 
-    fn answered(&mut self, host: HostId, stmt: StmtId, call: &Call, result: &Result<Reply, Failure>) {
-        if let (Ok(Reply::Allocated(_)), Some(buffer)) = (result, self.cursor.naming(host)) {
+    fn answered(&mut self, host: HostId, stmt: StmtId, result: &Result<Reply, Failure>) {
+        if let (Ok(Reply::Allocated(_)), Some(buffer)) = (result, self.places.cursor.naming(host)) {
             self.tell(host, stmt, Kind::Named(buffer));
         }
-        self.cursor.answer(host, result);
-        match call {
-            Call::Spawn(child) => self.alive.push(*child),
-            Call::Exit => self.alive.retain(|other| *other != host),
+        self.places.cursor.answer(host, result);
+        match self.places.calls[host] {
+            (Call::Spawn(child), _) => self.places.alive.push(child),
+            (Call::Exit, _) => self.places.alive.retain(|other| *other != host),
             _ => {}
         }
     }
 
     /// Nothing can advance: tells the sink who waits for whom.
     fn tell_deadlock(&mut self, host: HostId, stmt: StmtId) -> bool {
-        let Self { program, machine, cursor, alive, .. } = self;
+        let Self { program, machine, places, .. } = self;
+        let Places { cursor, alive, .. } = &**places;
         let ahead = alive.iter().flat_map(|host| {
             let brought = cursor.ahead(program, *host).filter_map(brought);
             brought.map(|what| (*host, what))
@@ -199,11 +240,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
     }
 
     /// Tells the sink what only the program knows.
+    #[inline(always)]
     fn tell(&mut self, host: HostId, stmt: StmtId, kind: Kind<'_>) {
-        let at = self.machine.time(host).unwrap_or_else(|| self.machine.now());
-        let sink = self.machine.sink();
-        if sink.wants(Detail::Events) {
-            sink.event(&Event { at, host, stmt, ticket: None, kind });
+        if self.machine.sink().wants(Detail::Events) {
+            let at = self.machine.time(host).unwrap_or_else(|| self.machine.now());
+            self.machine.sink().event(&Event { at, host, stmt, ticket: None, kind });
         }
     }
 }

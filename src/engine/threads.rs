@@ -135,6 +135,7 @@ impl Threads {
     }
 
     /// The promise of an operation that has completed, if it made one.
+    #[inline]
     pub(super) fn kept(&mut self, ticket: Ticket) -> Option<Promise> {
         if self.promised == 0 {
             return None;

@@ -3,7 +3,7 @@
 use crate::base::{Nanos, StreamId, reuse_on_clone};
 use crate::trace::{Cut, Ticket};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// How devices make progress: in virtual time, or as an exploration chooses.
 pub trait Progress: Clone {
@@ -26,6 +26,8 @@ pub struct Timeline {
     now: Nanos,
     /// The running operations, at most one a stream.
     running: BinaryHeap<Reverse<Running>>,
+    /// Of these, apart from the others, the streams of those that started now and end now, in that order.
+    instant: VecDeque<StreamId>,
     started: u64,
     /// What was complete before `now`.
     done: Vec<u32>,
@@ -33,15 +35,31 @@ pub struct Timeline {
     fresh: Vec<StreamId>,
 }
 
+/// An operation that runs, as one number, which compares fast: when it ends, the how-manieth start it was, so that the first
+/// one in is the first one out among equals, and its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Running {
-    ends: Nanos,
-    /// The how-manieth start it was: first in, first out among equals.
-    started: u64,
-    stream: StreamId,
+struct Running(u128);
+
+impl Running {
+    const START_BITS: u32 = 44;
+    const STREAM_BITS: u32 = 20;
+
+    fn new(ends: Nanos, started: u64, stream: StreamId) -> Self {
+        debug_assert!(started >> Self::START_BITS == 0 && stream.index() >> Self::STREAM_BITS == 0);
+        let order = u128::from(ends.0) << Self::START_BITS | u128::from(started);
+        Self(order << Self::STREAM_BITS | stream.index() as u128)
+    }
+
+    fn ends(self) -> Nanos {
+        Nanos((self.0 >> (Self::START_BITS + Self::STREAM_BITS)) as u64)
+    }
+
+    fn stream(self) -> StreamId {
+        StreamId::from(self.0 as usize & ((1 << Self::STREAM_BITS) - 1))
+    }
 }
 
-reuse_on_clone!(Timeline { now, running, started, done, fresh });
+reuse_on_clone!(Timeline { now, running, instant, started, done, fresh });
 
 impl Timeline {
     /// Time 0, for so many streams.
@@ -49,6 +67,7 @@ impl Timeline {
         Self {
             now: Nanos::ZERO,
             running: BinaryHeap::new(),
+            instant: VecDeque::new(),
             started: 0,
             done: vec![0; streams],
             fresh: Vec::new(),
@@ -57,31 +76,45 @@ impl Timeline {
 }
 
 impl Progress for Timeline {
+    #[inline]
     fn done(&self) -> &Cut {
         &self.done
     }
 
+    #[inline]
     fn now(&self) -> Nanos {
         self.now
     }
 
+    #[inline]
     fn started(&mut self, ticket: Ticket, takes: Nanos) {
-        let running = Running { ends: self.now.after(takes), started: self.started, stream: ticket.stream };
+        let ends = self.now.after(takes);
+        if ends == self.now {
+            return self.instant.push_back(ticket.stream);
+        }
+        self.running.push(Reverse(Running::new(ends, self.started, ticket.stream)));
         self.started += 1;
-        self.running.push(Reverse(running));
     }
 
+    #[inline]
     fn next(&mut self, until: Option<Nanos>) -> Option<StreamId> {
-        let Reverse(first) = *self.running.peek()?;
-        if until.is_some_and(|until| first.ends >= until) {
+        let first = self.running.peek().map(|Reverse(first)| *first);
+        // What has been running for a while and ends now started before what is instant.
+        let is_instant = !self.instant.is_empty() && first.is_none_or(|first| first.ends() > self.now);
+        let ends = if is_instant { self.now } else { first?.ends() };
+        if until.is_some_and(|until| ends >= until) {
             return None;
         }
-        self.running.pop();
-        self.wait_until(first.ends);
-        self.fresh.push(first.stream);
-        Some(first.stream)
+        let stream = match is_instant {
+            true => self.instant.pop_front()?,
+            false => self.running.pop()?.0.stream(),
+        };
+        self.wait_until(ends);
+        self.fresh.push(stream);
+        Some(stream)
     }
 
+    #[inline]
     fn wait_until(&mut self, time: Nanos) {
         if time > self.now {
             self.now = time;
@@ -113,5 +146,18 @@ mod tests {
         assert_eq!(timeline.done(), [0, 0]);
         timeline.wait_until(Nanos(11));
         assert_eq!(timeline.done(), [1, 1]);
+    }
+
+    #[test]
+    fn what_takes_no_time_ends_after_what_was_running() {
+        let mut timeline = Timeline::new(3);
+        timeline.started(ticket(0), Nanos(10));
+        timeline.started(ticket(1), Nanos(10));
+        assert_eq!(timeline.next(None), Some(StreamId::new(0)));
+        timeline.started(ticket(0), Nanos::ZERO);
+        timeline.started(ticket(2), Nanos(5));
+        let order = [1, 0, 2].map(|stream| Some(StreamId::new(stream)));
+        assert_eq!([timeline.next(None), timeline.next(Some(Nanos(11))), timeline.next(None)], order);
+        assert_eq!((timeline.next(None), timeline.now()), (None, Nanos(15)));
     }
 }

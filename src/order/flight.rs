@@ -131,6 +131,11 @@ impl Flight {
         free.then(|| self.head(stream)).flatten()
     }
 
+    pub(super) fn is_ready(&self, ticket: Ticket) -> bool {
+        let queue = &self.queues[ticket.stream.index()];
+        ticket.seq == queue.retired + 1 && queue.entries.front().is_some_and(|entry| entry.blockers == 0)
+    }
+
     pub(super) fn blockers(&self, stream: StreamId) -> impl Iterator<Item = Ticket> + '_ {
         let front = self.queues[stream.index()].entries.front();
         let node = front.map(|entry| entry.node).filter(|node| *node != NodeIndex::end());

@@ -135,6 +135,7 @@ impl Order {
     }
 
     /// The ticket that the next operation of a stream would get. `None`: the limit of 2^32-1 operations is reached.
+    #[inline]
     pub fn next_ticket(&self, stream: StreamId) -> Option<Ticket> {
         let seq = self.lanes[stream.index()].submitted.checked_add(1)?;
         Some(Ticket { stream, seq })
@@ -169,6 +170,7 @@ impl Order {
     }
 
     /// Whether the clock of a lane may lack something that its next operation is ordered after.
+    #[inline]
     fn is_behind(&self, lane: &Lane, host: HostId) -> bool {
         let host = host.index();
         lane.host_versions[host] != self.host_versions[host]
@@ -228,6 +230,7 @@ impl Order {
     }
 
     /// What is ordered before the end of the operation submitted last, where that is more than its stream says.
+    #[inline]
     pub fn grown(&self) -> Option<&Cut> {
         self.grown.map(|stream| self.lanes[stream].clock.as_slice())
     }
@@ -324,6 +327,7 @@ impl Order {
     }
 
     /// The latest record of an event.
+    #[inline]
     pub fn recorded(&self, event: EventId) -> Option<Ticket> {
         self.events[event.index()].at
     }
@@ -377,8 +381,15 @@ impl Order {
     }
 
     /// The operation at the head of a stream, when no other stream keeps it from starting.
+    #[inline]
     pub fn ready(&self, stream: StreamId) -> Option<(Ticket, Operation)> {
         self.flight.ready(stream)
+    }
+
+    /// Whether an operation in flight is at the head of its stream, and no other stream keeps it from starting.
+    #[inline]
+    pub fn is_ready(&self, ticket: Ticket) -> bool {
+        self.flight.is_ready(ticket)
     }
 
     /// The oldest operation of a stream that has not completed.
@@ -413,6 +424,7 @@ impl Order {
     }
 
     /// How many operations are in flight.
+    #[inline]
     pub fn in_flight(&self) -> usize {
         self.flight.len()
     }
@@ -426,11 +438,13 @@ impl Order {
     }
 
     /// How many counters are kept for past operations.
+    #[inline]
     pub fn counters(&self) -> usize {
         self.history.counters()
     }
 
     /// Whether the clocks kept for past operations have doubled since they were swept.
+    #[inline]
     pub fn wants_sweep(&self) -> bool {
         self.history.wants_sweep()
     }

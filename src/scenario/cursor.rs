@@ -18,10 +18,10 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
 /// What comes next.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Make this call and [`Cursor::answer`] it.
-    Call(StmtId, Call),
+    /// Make the call of this statement and [`Cursor::answer`] it.
+    Call(StmtId),
     /// The statement is skipped, since the allocation of this buffer had failed.
     Skipped(StmtId, BufferId),
     /// The program cannot go on.
@@ -153,14 +153,14 @@ impl Cursor {
         })
     }
 
-    /// Goes on to the next call of a thread.
-    pub fn next(&mut self, program: &Program, host: HostId) -> Step {
+    /// Goes on to the next call of a thread, which is put into `call`.
+    pub fn next(&mut self, program: &Program, host: HostId, call: &mut Call) -> Step {
         let Self { threads, buffers, .. } = self;
         let thread = &mut threads[host];
         while let Some(instruction) = program.code.get(thread.next) {
             thread.next += 1;
             match instruction {
-                Instruction::Call { stmt, action } => return self.make(program, host, *stmt, action),
+                Instruction::Call { stmt, action } => return self.make(program, host, *stmt, action, call),
                 Instruction::Let { stmt, register, value } => match thread.evaluate(value) {
                     Ok(value) => thread.registers[register.0 as usize] = value,
                     Err(broken) => return thread.break_off(program, *stmt, broken),
@@ -202,14 +202,18 @@ impl Cursor {
                     let begins = thread.next;
                     (thread.next, thread.latest) = (end + 1, *stmt);
                     return match thread.chosen(chosen) {
-                        Ok(child) => self.spawn(program, host, *stmt, child, begins),
+                        Ok(child) => {
+                            *call = Call::Spawn(child);
+                            self.spawn(program, host, *stmt, child, begins)
+                        }
                         Err(broken) => thread.break_off(program, *stmt, broken),
                     };
                 }
                 Instruction::Exit { stmt } => {
                     (thread.expects, thread.latest) = (Expects::Nothing, *stmt);
                     (thread.next, thread.is_running) = (program.code.len(), false);
-                    return Step::Call(*stmt, Call::Exit);
+                    *call = Call::Exit;
+                    return Step::Call(*stmt);
                 }
             }
         }
@@ -217,14 +221,21 @@ impl Cursor {
     }
 
     /// The call of an action, or why there is none.
-    fn make(&mut self, program: &Program, host: HostId, stmt: StmtId, action: &Action) -> Step {
+    fn make(
+        &mut self,
+        program: &Program,
+        host: HostId,
+        stmt: StmtId,
+        action: &Action,
+        call: &mut Call,
+    ) -> Step {
         let Self { threads, buffers, handles, outcomes } = self;
         let thread = &mut threads[host];
         (thread.expects, thread.failed, thread.latest) = (Expects::Nothing, None, stmt);
-        match thread.call(action, buffers, outcomes) {
-            Ok(mut call) => {
-                thread.settle(program, handles, &mut call);
-                Step::Call(stmt, call)
+        match thread.put(action, buffers, outcomes, call) {
+            Ok(()) => {
+                thread.settle(program, handles, call);
+                Step::Call(stmt)
             }
             Err(Obstacle::Absent(buffer)) => {
                 outcomes.skipped(stmt);
@@ -241,7 +252,7 @@ impl Cursor {
             return thread.break_off(program, stmt, Broken::StillRuns);
         }
         thread.expects = Expects::Beginning(child, begins);
-        Step::Call(stmt, Call::Spawn(child))
+        Step::Call(stmt)
     }
 
     /// Takes the answer to the call that a thread yielded last.
@@ -250,7 +261,8 @@ impl Cursor {
         let thread = &mut self.threads[host];
         thread.failed = reply.as_ref().err().copied();
         self.outcomes.answered(thread.latest, naming, thread.failed);
-        match (std::mem::replace(&mut thread.expects, Expects::Nothing), reply) {
+        match (thread.expects, reply) {
+            (Expects::Nothing, _) => {}
             (Expects::Placement(buffer, kind), Ok(Reply::Allocated(decision))) => {
                 self.buffers[buffer.index()] = Bound::Held(Held::placed(decision, kind));
             }
@@ -281,24 +293,44 @@ impl Thread {
         Step::Broken(stmt, broken)
     }
 
-    fn call(&mut self, action: &Action, buffers: &[Bound], outcomes: &Outcomes) -> Result<Call, Obstacle> {
-        Ok(match action {
+    /// Puts the call of an action into `call`. Those that programs have most of are written where they belong, and not moved.
+    fn put(
+        &mut self,
+        action: &Action,
+        buffers: &[Bound],
+        outcomes: &Outcomes,
+        call: &mut Call,
+    ) -> Result<(), Obstacle> {
+        match action {
             Action::Alloc { stream, pool, size, buffer } => {
                 self.expects = Expects::Placement(self.chosen(buffer)?, Kind::Device);
-                Call::Alloc { stream: self.chosen(stream)?, pool: *pool, size: Bytes(self.natural(size)?) }
+                let (stream, size) = (self.chosen(stream)?, Bytes(self.natural(size)?));
+                *call = Call::Alloc { stream, pool: *pool, size };
             }
             Action::Free { stream, buffer } => {
                 let (name, placement) = self.present(buffer, buffers)?;
-                let alloc = placement.alloc;
                 self.expects = Expects::Freed(name);
-                Call::Free { stream: self.chosen(stream)?, alloc }
+                *call = Call::Free { stream: self.chosen(stream)?, alloc: placement.alloc };
             }
-            Action::Malloc { .. } | Action::Reserve { .. } => self.outside(action)?,
-            Action::PlainFree(buffer) => Call::PlainFree { alloc: self.present(buffer, buffers)?.1.alloc },
             Action::Launch { stream, kernel, takes, uses } => {
                 let uses = self.uses(uses, By::Device, buffers)?;
-                Call::Launch { stream: self.chosen(stream)?, kernel: *kernel, takes: *takes, uses }
+                *call = Call::Launch { stream: self.chosen(stream)?, kernel: *kernel, takes: *takes, uses };
             }
+            Action::Record { stream, event } => {
+                *call = Call::Record { stream: self.chosen(stream)?, event: self.chosen(event)? };
+            }
+            Action::Wait { stream, event } => {
+                *call = Call::Wait { stream: self.chosen(stream)?, event: self.chosen(event)? };
+            }
+            action => *call = self.other(action, buffers, outcomes)?,
+        }
+        Ok(())
+    }
+
+    fn other(&mut self, action: &Action, buffers: &[Bound], outcomes: &Outcomes) -> Result<Call, Obstacle> {
+        Ok(match action {
+            Action::Malloc { .. } | Action::Reserve { .. } => self.outside(action)?,
+            Action::PlainFree(buffer) => Call::PlainFree { alloc: self.present(buffer, buffers)?.1.alloc },
             Action::Copy { stream, blocking, takes, to, from } => {
                 let (to, from) = self.sides(to, from, buffers)?;
                 Call::Copy { stream: self.chosen(stream)?, blocking: *blocking, takes: *takes, to, from }
@@ -308,7 +340,6 @@ impl Thread {
                 Call::Memset { stream: self.chosen(stream)?, blocking: *blocking, takes: *takes, at }
             }
             Action::Touch { at, access } => Call::Touch(self.touch(at, *access, By::Host, buffers)?),
-            Action::Record { .. } | Action::Wait { .. } => self.orders(action)?,
             Action::Sync(target) => Call::Sync(self.target(target)?),
             Action::Query(target) => Call::Query(self.target(target)?),
             Action::Poll(target) => Call::Poll(self.target(target)?),
@@ -346,6 +377,11 @@ impl Thread {
             | Action::ExpectReady { .. }
             | Action::ExpectEnded { .. } => self.expectation(action, buffers, outcomes)?,
             Action::Snapshot(snapshot) => Call::Snapshot(*snapshot),
+            Action::Alloc { .. }
+            | Action::Free { .. }
+            | Action::Launch { .. }
+            | Action::Record { .. }
+            | Action::Wait { .. } => unreachable!("these are put elsewhere"),
         })
     }
 
@@ -467,6 +503,9 @@ impl Thread {
     }
 
     fn evaluate(&self, formula: &Formula) -> Result<i128, Broken> {
+        if let Formula::Constant(value) = formula {
+            return Ok(*value);
+        }
         formula.value(&|register| match self.lacking.contains(&register) {
             true => Err(Broken::NoValue),
             false => Ok(self.registers[register.0 as usize]),

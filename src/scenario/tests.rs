@@ -539,13 +539,13 @@ fn a_cursor_unrolls_what_was_written() {
     let program = program.unwrap();
     let mut cursor = Cursor::new(&program);
     let main = crate::base::HostId::new(0);
-    let mut steps = Vec::new();
+    let (mut steps, mut call) = (Vec::new(), crate::trace::Call::Exit);
     loop {
-        let step = cursor.next(&program, main);
+        let step = cursor.next(&program, main, &mut call);
         cursor.answer(main, &Err(crate::trace::Failure::OutOfMemory));
         let line = |stmt: crate::base::StmtId| program.statements[stmt].text.clone();
         match step {
-            Step::Call(stmt, call) => steps.push(format!("{} as {call:?}", line(stmt))),
+            Step::Call(stmt) => steps.push(format!("{} as {call:?}", line(stmt))),
             Step::Skipped(stmt, _) => steps.push(format!("{} skipped", line(stmt))),
             Step::Broken(_, broken) => panic!("{broken}"),
             Step::Done => break,

@@ -7,9 +7,11 @@
 
 mod address;
 mod chunks;
+mod extents;
 mod graph_pool;
 mod graphs;
 mod imports;
+mod pending;
 mod plain;
 mod pool;
 mod reuse;
@@ -232,7 +234,7 @@ impl Cuda {
     }
 
     fn serve(&mut self, request: Request, known: Known<'_>, size: u64) -> Option<Served> {
-        for class in reuse::order(&self.rules) {
+        for class in reuse::order(self.rules.unused_first) {
             let pool = &self.pools[request.pool];
             if class == Policy::Internal && !self.reach(pool, size, self.room_on(pool.device)).waits {
                 continue;

@@ -3,6 +3,8 @@
 //! Every change of a tile takes it off all indexes (`lift`), changes it, and puts it back (`put`); so ledger, digest and
 //! indexes cannot disagree with the tiles. Must not know devices, other pools, or which class is to serve.
 
+use super::extents::Extents;
+use super::pending::Pending;
 use super::runs::Runs;
 use super::shelf::{Entry, Shelf};
 use super::tiles::{NONE, State, Tile, TileId, Tiles};
@@ -39,9 +41,8 @@ pub(super) struct Pool {
     /// Neighbouring observed tiles.
     pub(super) observed: Runs,
     /// Neighbouring tiles that are not live.
-    pub(super) extents: Runs,
-    /// For each stream, the pending tiles in the order of their frees.
-    pending: Vec<Pending>,
+    extents: Extents,
+    pending: Pending,
     /// Releasing down to so many bytes has left nothing that could go, and no tile has become idle since.
     settled: Option<u64>,
     /// For each stream, how many freed tiles it has.
@@ -58,13 +59,6 @@ pub(super) struct FreeRun {
     pub(super) last: TileId,
     pub(super) start: u64,
     pub(super) size: u64,
-}
-
-/// The ends of a list of pending tiles.
-#[derive(Clone, Copy, Debug)]
-struct Pending {
-    oldest: TileId,
-    newest: TileId,
 }
 
 reuse_on_clone!(Pool {
@@ -116,8 +110,8 @@ impl Pool {
             unused: Shelf::default(),
             by_stream: Runs::new(streams + 1),
             observed: Runs::new(1),
-            extents: Runs::new(1),
-            pending: vec![Pending { oldest: NONE, newest: NONE }; streams + 1],
+            extents: Extents::new(),
+            pending: Pending::new(streams + 1),
             settled: None,
             freed: vec![0; streams + 1],
             freeing: Vec::new(),
@@ -193,7 +187,7 @@ impl Pool {
             }
             State::Vacant => unreachable!("a vacant tile is on no index"),
         }
-        self.extents.insert(&self.tiles, id, 0, 0);
+        self.extents.insert(&self.tiles, id);
     }
 
     fn count_freed(&mut self, stream: usize, change: i32) {
@@ -217,7 +211,7 @@ impl Pool {
     /// Whether the cut contains a pending free of a stream other than `own`.
     pub(super) fn has_pending_within(&self, cut: &Cut, own: usize) -> bool {
         self.streams_with_frees().filter(|stream| *stream != own).any(|stream| {
-            let oldest = self.pending_tiles(stream).next();
+            let oldest = self.pending.of(&self.tiles, stream).next();
             oldest.is_some_and(|(_, at)| at.within(cut))
         })
     }
@@ -253,7 +247,7 @@ impl Pool {
     pub(super) fn free(&mut self, id: TileId, alloc: AllocId, at: Ticket) {
         self.lift(id);
         self.tiles[id].state = State::Freed { alloc, at, whole: true, observed: false };
-        self.append_pending(id, at);
+        self.pending.append(&mut self.tiles, id, at);
         self.put(id);
     }
 
@@ -271,27 +265,9 @@ impl Pool {
         matches!(tile.state, State::Freed { at, .. } if at.stream.index() + 1 == self.blocks.len())
     }
 
-    fn append_pending(&mut self, id: TileId, at: Ticket) {
-        let list = &mut self.pending[at.stream.index()];
-        (self.tiles[id].older, self.tiles[id].newer) = (list.newest, NONE);
-        match list.newest {
-            NONE => list.oldest = id,
-            newest => self.tiles[newest].newer = id,
-        }
-        list.newest = id;
-    }
-
-    /// A pending tile leaves the list of its stream.
-    fn unlink_pending(&mut self, id: TileId, at: Ticket) {
-        let (older, newer) = (self.tiles[id].older, self.tiles[id].newer);
-        let list = &mut self.pending[at.stream.index()];
-        match older {
-            NONE => list.oldest = newer,
-            older => self.tiles[older].newer = newer,
-        }
-        match newer {
-            NONE => list.newest = older,
-            newer => self.tiles[newer].older = older,
+    fn unlink_if_pending(&mut self, id: TileId, state: State) {
+        if let State::Freed { at, observed: false, .. } = state {
+            self.pending.unlink(&mut self.tiles, id, at);
         }
     }
 
@@ -302,7 +278,7 @@ impl Pool {
         }
         for (stream, until) in observed.iter().enumerate() {
             loop {
-                let id = self.pending[stream].oldest;
+                let id = self.pending.oldest(stream);
                 if id == NONE {
                     break;
                 }
@@ -312,7 +288,7 @@ impl Pool {
                 if at.seq > *until {
                     break;
                 }
-                self.unlink_pending(id, at);
+                self.pending.unlink(&mut self.tiles, id, at);
                 self.mark_observed(id, State::Freed { alloc, at, whole, observed: true });
             }
         }
@@ -333,36 +309,20 @@ impl Pool {
         }
     }
 
-    /// The pending tiles of each stream, with the ticket of their free, oldest first.
-    fn pending_tiles(&self, stream: usize) -> impl Iterator<Item = (&Tile, Ticket)> {
-        let present = |id: TileId| (id != NONE).then_some(id);
-        let ids = std::iter::successors(present(self.pending[stream].oldest), move |id| {
-            present(self.tiles[*id].newer)
-        });
-        ids.filter_map(|id| match &self.tiles[id] {
-            tile @ Tile { state: State::Freed { at, .. }, .. } => Some((tile, *at)),
-            _ => None,
-        })
-    }
-
     /// Whether every pending free is within the cut.
     pub(super) fn is_pending_within(&self, cut: &Cut) -> bool {
-        let mut newest = self.pending.iter().map(|list| list.newest).filter(|id| *id != NONE);
-        newest.all(|id| matches!(self.tiles[id].state, State::Freed { at, .. } if at.within(cut)))
+        self.pending.is_within(&self.tiles, cut)
     }
 
     /// The frees that are not observed.
     pub(super) fn pending(&self, into: &mut Vec<Ticket>) {
-        for stream in 0..self.pending.len() {
-            into.extend(self.pending_tiles(stream).map(|(_, at)| at));
-        }
+        into.extend(self.pending.all(&self.tiles).map(|(_, at)| at));
     }
 
     /// The frees that are not observed, by the stream that freed, oldest first.
     pub(super) fn pending_frees(&self) -> Vec<PendingFree> {
-        let tiles = (0..self.pending.len()).flat_map(|stream| self.pending_tiles(stream));
         let mut frees: Vec<PendingFree> = Vec::new();
-        for (tile, at) in tiles {
+        for (tile, at) in self.pending.all(&self.tiles) {
             let State::Freed { alloc, .. } = tile.state else { continue };
             match frees.last_mut().filter(|last| last.at == at) {
                 // What is left of one block may be in several places.
@@ -393,8 +353,15 @@ impl Pool {
             }
             last = tile.next;
         }
-        let Tile { start, prev, .. } = self.tiles[first];
+        let Tile { start, prev, state, .. } = self.tiles[first];
         let rest = covered - size;
+        if last == first && rest == 0 {
+            self.unlink_if_pending(first, state);
+            self.tiles[first].state = live;
+            self.put(first);
+            self.used_high = self.used_high.max(self.ledger.live.0);
+            return first;
+        }
         let mut next = first;
         loop {
             let id = next;
@@ -404,9 +371,7 @@ impl Pool {
             }
             let tile = self.tiles[id];
             next = tile.next;
-            if let State::Freed { at, observed: false, .. } = tile.state {
-                self.unlink_pending(id, at);
-            }
+            self.unlink_if_pending(id, tile.state);
             self.tiles.remove(id);
             if id == last {
                 break;
@@ -431,25 +396,39 @@ impl Pool {
         }
     }
 
-    /// The maximal runs of neighbouring free tiles that each satisfy `belongs` and together have at least `size` bytes.
+    /// The maximal runs of neighbouring free tiles that each satisfy `belongs` and together have at least `size` bytes, in no
+    /// particular order.
     pub(super) fn free_runs(
         &self,
         size: u64,
         belongs: impl Fn(&Tile) -> bool + Copy,
     ) -> impl Iterator<Item = FreeRun> {
-        self.extents.shelf(0).at_least(size).flat_map(move |extent| {
-            let mut next = extent.head;
-            let runs = std::iter::from_fn(move || {
-                let tile = |id: TileId| &self.tiles[id];
-                let is_free = |id: &TileId| !matches!(tile(*id).state, State::Live { .. });
-                let first = self.tiles.walk(next).take_while(is_free).find(|id| belongs(tile(*id)))?;
-                let members = self.tiles.walk(first).take_while(|id| is_free(id) && belongs(tile(*id)));
-                let last = members.last().expect("the first one belongs");
-                next = tile(last).next;
-                let start = tile(first).start;
-                Some(FreeRun { first, last, start, size: tile(last).end() - start })
-            });
-            runs.filter(move |run| run.size >= size)
+        let extents = self.extents.of_about(size);
+        let runs = extents.flat_map(move |(head, tail)| self.runs_between(head, tail, belongs));
+        runs.filter(move |run| run.size >= size)
+    }
+
+    fn runs_between(
+        &self,
+        head: TileId,
+        tail: TileId,
+        belongs: impl Fn(&Tile) -> bool,
+    ) -> impl Iterator<Item = FreeRun> {
+        let mut next = head;
+        let mut step = move || {
+            let id = Some(next).filter(|id| *id != NONE)?;
+            let tile = &self.tiles[id];
+            next = if id == tail { NONE } else { tile.next };
+            Some((id, tile))
+        };
+        std::iter::from_fn(move || {
+            let (first, Tile { start, size, .. }) =
+                std::iter::from_fn(&mut step).find(|(_, tile)| belongs(tile))?;
+            let mut run = FreeRun { first, last: first, start: *start, size: *size };
+            while let Some((id, tile)) = step().filter(|(_, tile)| belongs(tile)) {
+                (run.last, run.size) = (id, run.size + tile.size);
+            }
+            Some(run)
         })
     }
 

@@ -6,21 +6,24 @@
 //! Rules: CUDA Programming Guide 4.3.4.4 (reuse policies) and 4.3.4.5 (observed frees); the order and the pick are Millpond's.
 
 use super::pool::Pool;
-use super::shelf::{Entry, Shelf};
+use super::shelf::Entry;
 use super::tiles::{State, Tile, TileId};
 use crate::base::Bytes;
 use crate::model::Known;
-use crate::trace::{Candidate, Cut, Policy, Refusal, Refusals, Rules, Ticket};
+use crate::trace::{Candidate, Cut, Policy, Refusal, Refusals, Ticket};
+use smallvec::SmallVec;
 
 /// The classes in the order in which they are asked.
-pub(super) fn order(rules: &Rules) -> [Policy; 7] {
-    let mut order = Policy::ALL;
-    order.sort_by_key(|class| rank(*class, rules.unused_first));
-    order
+pub(super) const fn order(unused_first: bool) -> [Policy; 7] {
+    let [same_stream, observed, follow_event, opportunistic, unused, growth, internal] = Policy::ALL;
+    match unused_first {
+        false => Policy::ALL,
+        true => [unused, same_stream, observed, follow_event, opportunistic, growth, internal],
+    }
 }
 
-fn rank(class: Policy, unused_first: bool) -> u8 {
-    if unused_first && class == Policy::Unused { 0 } else { class as u8 + 1 }
+const fn rank(class: Policy, unused_first: bool) -> u8 {
+    if unused_first && matches!(class, Policy::Unused) { 0 } else { class as u8 + 1 }
 }
 
 /// What a request could get beyond the memory that its pool has.
@@ -56,7 +59,7 @@ impl Search<'_> {
             }
             Policy::SameStream => self.pick_of_stream(own, u32::MAX).map(|(_, entry)| entry),
             Policy::Observed if pool.ledger.cached == Bytes::ZERO => return None,
-            Policy::Observed => exact(&pool.observed_blocks, self.size, u32::MAX)
+            Policy::Observed => (pool.observed_blocks.exact(self.size, u32::MAX).copied())
                 .or_else(|| pool.observed.fit(&pool.tiles, 0, self.size, u32::MAX)),
             // A class that adds no tile to those before it cannot serve what they could not.
             Policy::FollowEvent if reuse.follow_event && pool.has_pending_within(self.known.ordered, own) => {
@@ -76,7 +79,7 @@ impl Search<'_> {
     /// A block of equal size, else the smallest range that fits, among the frees of one stream up to `until`.
     fn pick_of_stream(&self, stream: usize, until: u32) -> Option<(bool, Entry)> {
         let pool = self.pool;
-        let block = exact(&pool.blocks[stream], self.size, until).map(|entry| (false, entry));
+        let block = pool.blocks[stream].exact(self.size, until).map(|entry| (false, *entry));
         block.or_else(|| pool.by_stream.fit(&pool.tiles, stream, self.size, until).map(|entry| (true, entry)))
     }
 
@@ -91,23 +94,31 @@ impl Search<'_> {
 
     /// The smallest run of neighbours that are each usable by this class or one before it.
     fn pick_mixed(&self, class: Policy) -> Option<TileId> {
-        let runs = self.pool.free_runs(self.size, |tile| self.is_usable(tile, class));
+        let is_usable = self.usable(class);
+        let runs = self.pool.free_runs(self.size, &is_usable);
         runs.map(|run| (run.size, run.start, run.first)).min().map(|(.., first)| first)
     }
 
     /// Whether a free tile is usable by this class or one before it.
-    fn is_usable(&self, tile: &Tile, class: Policy) -> bool {
+    fn usable(&self, class: Policy) -> impl Fn(&Tile) -> bool {
         let reuse = self.pool.attributes.reuse;
         let reaches = |other| self.rank(class) >= self.rank(other);
-        match tile.state {
-            State::Freed { at, observed, .. } => {
-                at.stream == self.at.stream && reaches(Policy::SameStream)
-                    || observed && reaches(Policy::Observed)
-                    || reuse.follow_event && reaches(Policy::FollowEvent) && at.within(self.known.ordered)
-                    || reuse.opportunistic && reaches(Policy::Opportunistic) && at.within(self.known.done)
-                    || reuse.internal && reaches(Policy::Internal)
-            }
-            State::Unused => reaches(Policy::Unused),
+        let follows = reuse.follow_event && reaches(Policy::FollowEvent);
+        let takes_done = reuse.opportunistic && reaches(Policy::Opportunistic);
+        let waits = reuse.internal && reaches(Policy::Internal);
+        let own = reaches(Policy::SameStream).then_some(self.at.stream.index());
+        // Of each stream, the last free that will do.
+        let until = self.known.ordered.iter().zip(self.known.done).enumerate();
+        let until = until.map(|(stream, (ordered, done))| match waits || own == Some(stream) {
+            true => u32::MAX,
+            false => (if follows { *ordered } else { 0 }).max(if takes_done { *done } else { 0 }),
+        });
+        let until: SmallVec<[u32; 16]> = until.collect();
+        let (every_observed, every_unused) = (reaches(Policy::Observed), reaches(Policy::Unused));
+        move |tile| match tile.state {
+            State::Freed { observed: true, .. } if every_observed => true,
+            State::Freed { at, .. } => until.get(at.stream.index()).is_some_and(|until| at.seq <= *until),
+            State::Unused => every_unused,
             State::Live { .. } | State::Vacant => false,
         }
     }
@@ -118,9 +129,7 @@ impl Search<'_> {
 
     /// The class that would serve, and the first tile of its bytes unless it is growth.
     fn serving(&self, reach: Reach) -> Option<(Policy, Option<TileId>)> {
-        let mut order = Policy::ALL;
-        order.sort_by_key(|class| self.rank(*class));
-        order.into_iter().find_map(|class| match class {
+        order(self.unused_first).into_iter().find_map(|class| match class {
             Policy::Growth => reach.grows.then_some((class, None)),
             Policy::Internal if !reach.waits => None,
             class => self.pick(class).map(|first| (class, Some(first))),
@@ -185,13 +194,13 @@ impl Search<'_> {
     /// Of the bytes that start with this tile, the first that the class may not use.
     fn first_unusable(&self, first: TileId, class: Policy) -> Option<Candidate> {
         let mut covered = 0;
-        let tiles = &self.pool.tiles;
+        let (tiles, is_usable) = (&self.pool.tiles, self.usable(class));
         let needed = tiles.walk(first).map(|id| &tiles[id]).take_while(|tile| {
             let needed = covered < self.size;
             covered += tile.size;
             needed
         });
-        let mut unusable = needed.filter(|tile| !self.is_usable(tile, class));
+        let mut unusable = needed.filter(|tile| !is_usable(tile));
         unusable.find_map(|tile| match tile.state {
             // It was freed on no stream that could be named.
             _ if self.pool.is_freed_by_host(tile) => None,
@@ -199,9 +208,4 @@ impl Search<'_> {
             _ => None,
         })
     }
-}
-
-/// The lowest block of exactly this size whose free is not after `until`.
-fn exact(blocks: &Shelf, size: u64, until: u32) -> Option<Entry> {
-    blocks.until(size, until).next().filter(|entry| entry.size == size).copied()
 }

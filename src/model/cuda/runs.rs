@@ -1,7 +1,7 @@
 //! Maximal runs of neighbouring tiles that belong together, found by size.
 //!
-//! A run is known by tags at its two ends; each pool keeps three groupings: by the stream that freed, by being observed,
-//! by being free at all. Members come and go one at a time.
+//! A run is known by tags at its two ends; each pool keeps two groupings: by the stream that freed, and by being observed.
+//! Members come and go one at a time.
 
 use super::shelf::{Entry, Shelf};
 use super::tiles::{NONE, TileId, Tiles};
@@ -39,11 +39,6 @@ const NO_MEMBER: Tag = Tag { key: NONE, seq: 0, other: NONE, size: 0, latest: 0,
 impl Runs {
     pub(super) fn new(keys: usize) -> Self {
         Self { tags: Vec::new(), shelves: (0..keys).map(|_| Shelf::default()).collect() }
-    }
-
-    /// The runs of a key, by size.
-    pub(super) fn shelf(&self, key: usize) -> &Shelf {
-        &self.shelves[key]
     }
 
     /// The smallest run of a key that has room for `size` and no free later than `until`; of equal ones the lowest.

@@ -16,27 +16,33 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    fn key(&self) -> (u64, u64) {
-        (self.size, self.start)
+    fn key(&self) -> u128 {
+        key(self.size, self.start)
     }
 }
 
+/// What entries are sorted by.
+const fn key(size: u64, start: u64) -> u128 {
+    (size as u128) << 64 | start as u128
+}
+
 const BUCKET: usize = 32;
+const STRIDE: usize = 8;
 
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
-    /// The buckets in order of their entries; none of them is empty.
+    /// The buckets in order of their entries, none of them empty, unless it is the only one; then those that are spare.
     order: Vec<u32>,
     buckets: Vec<Bucket>,
-    spare: Vec<u32>,
+    used: usize,
 }
 
-reuse_on_clone!(Shelf { order, buckets, spare });
+reuse_on_clone!(Shelf { order, buckets, used });
 
 #[derive(Debug)]
 struct Bucket {
     len: usize,
-    /// The lowest `latest` of its entries.
+    /// No entry has a lower `latest`.
     earliest: u32,
     entries: [Entry; BUCKET],
 }
@@ -64,9 +70,13 @@ impl Bucket {
     }
 
     fn remove(&mut self, at: usize) {
+        let latest = self.entries[at].latest;
         self.entries.copy_within(at + 1..self.len, at);
         self.len -= 1;
-        self.refresh();
+        // Where some have to be looked up, there will be others.
+        if latest == self.earliest && latest > 0 {
+            self.refresh();
+        }
     }
 
     fn refresh(&mut self) {
@@ -77,40 +87,36 @@ impl Bucket {
 impl Shelf {
     /// The entries of at least this size, smallest first, equal sizes by address.
     pub(super) fn at_least(&self, size: u64) -> impl Iterator<Item = &Entry> + '_ {
-        let (rank, at) = self.position((size, 0));
-        let first = self.order.get(rank).map_or(&[][..], |bucket| &self.bucket(*bucket)[at..]);
-        let rest = self.order.get(rank + 1..).unwrap_or_default();
-        first.iter().chain(rest.iter().flat_map(|bucket| self.bucket(*bucket)))
+        self.until(size, u32::MAX)
     }
 
     /// Of these, the ones whose `latest` is not after `until`.
     pub(super) fn until(&self, size: u64, until: u32) -> impl Iterator<Item = &Entry> + '_ {
-        let (rank, at) = self.position((size, 0));
-        let buckets = self.order.get(rank..).unwrap_or_default().iter().enumerate();
-        let early = buckets.filter(move |(_, bucket)| self.buckets[**bucket as usize].earliest <= until);
-        let entries =
-            early.flat_map(move |(nth, bucket)| &self.bucket(*bucket)[if nth == 0 { at } else { 0 }..]);
+        let (rank, at) = self.position(key(size, 0));
+        let order = self.order();
+        let first = order.get(rank).map_or(&[][..], |bucket| &self.bucket(*bucket)[at..]);
+        let rest = order.get(rank + 1..).unwrap_or_default().iter();
+        let early = rest.filter(move |bucket| self.buckets[**bucket as usize].earliest <= until);
+        let entries = first.iter().chain(early.flat_map(|bucket| self.bucket(*bucket)));
         entries.filter(move |entry| entry.latest <= until)
     }
 
+    /// The lowest entry of exactly this size whose `latest` is not after `until`.
+    pub(super) fn exact(&self, size: u64, until: u32) -> Option<&Entry> {
+        self.at_least(size).take_while(|entry| entry.size == size).find(|entry| entry.latest <= until)
+    }
+
     pub(super) fn insert(&mut self, entry: Entry) {
-        if self.order.is_empty() {
-            let bucket = self.new_bucket();
-            self.order.push(bucket);
+        if self.used == 0 {
+            self.open(0);
         }
         let (rank, at) = self.position(entry.key());
-        // The position after the end of the last bucket belongs to that bucket.
-        let (rank, at) = match self.order.get(rank) {
-            Some(_) => (rank, at),
-            None => (rank - 1, self.bucket(self.order[rank - 1]).len()),
-        };
         let index = self.order[rank] as usize;
         if self.buckets[index].len < BUCKET {
             self.buckets[index].insert(at, entry);
             return;
         }
-        let upper = self.new_bucket();
-        self.order.insert(rank + 1, upper);
+        let upper = self.open(rank + 1);
         let half = BUCKET / 2;
         let moved = self.buckets[index].entries;
         self.buckets[index].len = half;
@@ -125,23 +131,33 @@ impl Shelf {
     }
 
     pub(super) fn remove(&mut self, size: u64, start: u64) {
-        let (rank, at) = self.position((size, start));
+        let (rank, at) = self.position(key(size, start));
         let index = self.order[rank];
         let bucket = &mut self.buckets[index as usize];
-        assert_eq!(bucket.entries[at].key(), (size, start), "only what is on the shelf is taken off it");
+        assert!(bucket.entries[at].key() == key(size, start), "only what is on the shelf is taken off it");
         bucket.remove(at);
-        if bucket.len == 0 {
-            self.order.remove(rank);
-            self.spare.push(index);
+        if bucket.len == 0 && self.used > 1 {
+            self.order[rank..self.used].rotate_left(1);
+            self.used -= 1;
         }
     }
 
-    /// The rank of the bucket and the place in it of the first entry that is not below the key.
-    fn position(&self, key: (u64, u64)) -> (usize, usize) {
+    /// The rank of the bucket and the place in it of the first entry that is not below the key; behind the last one where
+    /// there is none.
+    fn position(&self, key: u128) -> (usize, usize) {
+        let Some((_, before_last)) = self.order().split_last() else { return (0, 0) };
         let last_below = |bucket: &u32| self.bucket(*bucket).last().is_some_and(|last| last.key() < key);
-        let rank = self.order.partition_point(last_below);
-        let at =
-            self.order.get(rank).map_or(0, |b| self.bucket(*b).partition_point(|entry| entry.key() < key));
+        let rank = before_last.partition_point(last_below);
+        let entries = self.bucket(self.order[rank]);
+        let is_below = |at: usize| entries.get(at).is_some_and(|entry| entry.key() < key);
+        // Most buckets have few entries, which a walk is the fastest way through.
+        let mut at = 0;
+        while is_below(at + STRIDE - 1) {
+            at += STRIDE;
+        }
+        while is_below(at) {
+            at += 1;
+        }
         (rank, at)
     }
 
@@ -149,11 +165,22 @@ impl Shelf {
         self.buckets[index as usize].filled()
     }
 
-    fn new_bucket(&mut self) -> u32 {
-        self.spare.pop().unwrap_or_else(|| {
+    /// The buckets in use.
+    fn order(&self) -> &[u32] {
+        &self.order[..self.used]
+    }
+
+    /// Makes an empty bucket the one of this rank.
+    fn open(&mut self, rank: usize) -> u32 {
+        if self.used == self.order.len() {
+            self.order.push(self.buckets.len() as u32);
             self.buckets.push(Bucket { len: 0, earliest: u32::MAX, entries: [Entry::default(); BUCKET] });
-            self.buckets.len() as u32 - 1
-        })
+        }
+        self.order[rank..=self.used].rotate_right(1);
+        self.used += 1;
+        let bucket = self.order[rank];
+        self.buckets[bucket as usize].refresh();
+        bucket
     }
 }
 
@@ -169,6 +196,7 @@ mod tests {
         let mut shelf = Shelf::default();
         let mut set = BTreeSet::new();
         let mut copy = Shelf::default();
+        let pair = |entry: &Entry| (entry.size, entry.start);
         for step in 0..20_000u64 {
             let phase_grows = step / 2_500 % 2 == 0;
             if set.is_empty() || draws.below(10) < if phase_grows { 7 } else { 3 } {
@@ -186,10 +214,10 @@ mod tests {
             if step % 64 == 0 {
                 let size = draws.between(0, 42);
                 copy.clone_from(&shelf);
-                assert!(copy.at_least(size).map(Entry::key).eq(set.range((size, 0)..).copied()));
+                assert!(copy.at_least(size).map(pair).eq(set.range((size, 0)..).copied()));
                 let until = draws.between(0, 1_000);
                 let early = set.range((size, 0)..).copied().filter(|(_, start)| start % 1_000 <= until);
-                assert!(copy.until(size, until as u32).map(Entry::key).eq(early));
+                assert!(copy.until(size, until as u32).map(pair).eq(early));
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::{Action, Bound, Expects, Obstacle, Thread};
 use crate::scenario::GraphAction;
 use crate::scenario::outcomes::Outcomes;
-use crate::trace::GraphCall;
+use crate::trace::{Call, GraphCall};
 
 impl Thread {
     pub(super) fn graph(
@@ -15,7 +15,8 @@ impl Thread {
         Ok(match action {
             GraphAction::Begin(graph) => GraphCall::Begin(self.chosen(graph)?),
             GraphAction::Node { graph, node } => {
-                let call = self.call(node, buffers, outcomes)?;
+                let mut call = Call::Exit;
+                self.put(node, buffers, outcomes, &mut call)?;
                 // Only the run of the graph frees it.
                 if let Action::Free { .. } = **node {
                     self.expects = Expects::Nothing;

@@ -1,4 +1,4 @@
-//! Calls about events, about what processes share, and by which threads meet.
+//! Calls about what processes share, and by which threads meet.
 
 use super::{Bound, Broken, Expects, Obstacle, Thread};
 use crate::scenario::handles::Creation;
@@ -7,18 +7,6 @@ use crate::scenario::{Action, ExportOf, ImportInto};
 use crate::trace::{Call, Exported, Imported, Resource};
 
 impl Thread {
-    pub(super) fn orders(&self, action: &Action) -> Result<Call, Broken> {
-        Ok(match action {
-            Action::Record { stream, event } => {
-                Call::Record { stream: self.chosen(stream)?, event: self.chosen(event)? }
-            }
-            Action::Wait { stream, event } => {
-                Call::Wait { stream: self.chosen(stream)?, event: self.chosen(event)? }
-            }
-            _ => unreachable!("only such actions come here"),
-        })
-    }
-
     pub(super) fn meets(&self, action: &Action) -> Result<Call, Broken> {
         Ok(match action {
             Action::Signal(signal) => Call::Signal(*signal),

@@ -42,8 +42,6 @@ const CRATES: &[(&str, &[&str])] = &[
     ("pest_derive", &["syntax"]),
     ("petgraph", &["order"]),
     ("quick_junit", &["cli"]),
-    ("rand", &["base"]),
-    ("rand_chacha", &["base"]),
     ("rayon", &["explore"]),
     ("ron", &["report", "profile", "explore::schedule"]),
     ("rustc_hash", &["model::stream_order"]),
@@ -119,7 +117,7 @@ pub(super) const RULES: &[Rule] = &[
                 "src/engine/a.rs",
                 "#[cfg(test)]\nmod tests { use proptest::prelude::*; use petgraph::*; }\n",
             )],
-            &[("src/engine/a.rs", "use std::fmt;\nfn f() { let rand = g::<u8>(); rand.x() }\n")],
+            &[("src/engine/a.rs", "use std::fmt;\nfn f() { let serde = g::<u8>(); serde.x() }\n")],
         ],
     },
     Rule {
@@ -134,7 +132,7 @@ pub(super) const RULES: &[Rule] = &[
         )],
         clean: &[&[(
             "Cargo.toml",
-            "[package]\nname = \"x\"\n[dependencies]\n# Why.\nrand = { version = \"0\" }\n",
+            "[package]\nname = \"x\"\n[dependencies]\n# Why.\nserde = { version = \"0\" }\n",
         )]],
     },
     Rule {

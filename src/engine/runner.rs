@@ -1,0 +1,77 @@
+//! Many runs of one program: what a run needs is built once, and put back to the start for each.
+//!
+//! Once warm, a run asks for memory only where it goes further than those before it.
+
+use super::run::{Ending, Limits, Places};
+use super::{Machine, Seeded, Timeline};
+use crate::base::reuse_on_clone;
+use crate::model::Allocator;
+use crate::model::cuda::Cuda;
+use crate::model::oxicuda::Oxicuda;
+use crate::scenario::Program;
+use crate::trace::{Model, Nothing, Sink};
+
+/// Runs a program on its model in virtual time, again and again.
+#[derive(Debug)]
+pub struct Runner<'p>(&'p Program, Stages);
+
+#[derive(Debug)]
+enum Stages {
+    Cuda(Box<Stage<Cuda>>),
+    Oxicuda(Box<Stage<Oxicuda>>),
+}
+
+impl<'p> Runner<'p> {
+    /// Before the first run.
+    pub fn new(program: &'p Program) -> Self {
+        let setup = &program.setup;
+        let stages = match setup.model {
+            Model::Cuda => Stages::Cuda(Stage::new(program, Cuda::new(setup))),
+            Model::Oxicuda => Stages::Oxicuda(Stage::new(program, Oxicuda::new(setup))),
+        };
+        Self(program, stages)
+    }
+
+    /// One run, which tells the sink what [`super::run`] would tell it.
+    pub fn run<S: Sink>(&mut self, seed: u64, sink: S) -> Ending {
+        match &mut self.1 {
+            Stages::Cuda(stage) => stage.run(self.0, seed, sink),
+            Stages::Oxicuda(stage) => stage.run(self.0, seed, sink),
+        }
+    }
+}
+
+/// What a run changes, as it is before the first call and as the latest run has left it.
+#[derive(Debug)]
+struct Stage<A> {
+    start: Scene<A>,
+    /// Taken while a run uses it.
+    now: Option<Scene<A>>,
+}
+
+#[derive(Debug)]
+struct Scene<A> {
+    machine: Machine<A, Timeline, Seeded, Nothing>,
+    places: Places,
+}
+
+reuse_on_clone!(Scene[A: Allocator] { machine, places });
+
+impl<A: Allocator> Stage<A> {
+    fn new(program: &Program, model: A) -> Box<Self> {
+        let timeline = Timeline::new(program.setup.streams.len());
+        let machine = Machine::new(&program.setup, model, timeline, Seeded::new(program, 0), Nothing);
+        Box::new(Self { start: Scene { machine, places: Places::new(program) }, now: None })
+    }
+
+    fn run<S: Sink>(&mut self, program: &Program, seed: u64, sink: S) -> Ending {
+        let mut now = self.now.take().unwrap_or_else(|| self.start.clone());
+        now.clone_from(&self.start);
+        let Scene { mut machine, mut places } = now;
+        machine.chooser.reseed(seed);
+        let mut machine = machine.with_sink(sink);
+        let ending = places.run(program, &mut machine, Limits::default());
+        self.now = Some(Scene { machine: machine.with_sink(Nothing), places });
+        ending
+    }
+}
