@@ -240,11 +240,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
     }
 
     /// Tells the sink what only the program knows.
+    #[inline(always)]
     fn tell(&mut self, host: HostId, stmt: StmtId, kind: Kind<'_>) {
-        let at = self.machine.time(host).unwrap_or_else(|| self.machine.now());
-        let sink = self.machine.sink();
-        if sink.wants(Detail::Events) {
-            sink.event(&Event { at, host, stmt, ticket: None, kind });
+        if self.machine.sink().wants(Detail::Events) {
+            let at = self.machine.time(host).unwrap_or_else(|| self.machine.now());
+            self.machine.sink().event(&Event { at, host, stmt, ticket: None, kind });
         }
     }
 }

@@ -130,12 +130,20 @@ impl<'p> Expectations<'p> {
         }
     }
 
-    fn moment(&mut self, event: &Event<'_>, is_end: bool) {
+    fn moment(&mut self, stmt: StmtId, ticket: Option<Ticket>, at: Nanos, is_end: bool) {
         let nth = usize::from(is_end);
-        let is_inside = event.ticket.is_some_and(|ticket| self.inside[nth].remove(&ticket));
-        if let Some(moments) = self.moments.get_mut(&event.stmt).filter(|_| !is_inside) {
-            moments[nth] = Some(event.at);
+        let is_inside = ticket.is_some_and(|ticket| self.inside[nth].remove(&ticket));
+        if let Some(moments) = self.moments.get_mut(&stmt).filter(|_| !is_inside) {
+            moments[nth] = Some(at);
         }
+    }
+
+    fn skips(&mut self, stmt: StmtId, buffer: BufferId) {
+        self.skipped.entry(stmt).or_insert((buffer, 0)).1 += 1;
+    }
+
+    fn stops(&mut self, stmt: StmtId, deadlock: &Deadlock) {
+        self.deadlock = Some((stmt, deadlock.clone()));
     }
 
     /// A statement whose operation never got there leaves the expectation not reached.
@@ -217,10 +225,14 @@ impl Sink for Expectations<'_> {
             Kind::Decided(_) => self.allocations += 1,
             Kind::Expect { expect, operands } => self.judge(expect, operands),
             Kind::Snapshot { snapshot, .. } => self.snapshots[snapshot.index()] += 1,
-            Kind::Skipped(buffer) => self.skipped.entry(event.stmt).or_insert((buffer, 0)).1 += 1,
-            Kind::Start if !self.moments.is_empty() => self.moment(event, false),
-            Kind::End if !self.moments.is_empty() => self.moment(event, true),
-            Kind::Deadlock(deadlock) => self.deadlock = Some((event.stmt, deadlock.clone())),
+            Kind::Skipped(buffer) => self.skips(event.stmt, buffer),
+            Kind::Start if !self.moments.is_empty() => {
+                self.moment(event.stmt, event.ticket, event.at, false);
+            }
+            Kind::End if !self.moments.is_empty() => {
+                self.moment(event.stmt, event.ticket, event.at, true);
+            }
+            Kind::Deadlock(deadlock) => self.stops(event.stmt, deadlock),
             _ => {}
         }
     }

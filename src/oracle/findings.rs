@@ -203,6 +203,7 @@ pub(super) struct Findings {
 
 impl Findings {
     /// Adds one.
+    #[cold]
     pub(super) fn add(&mut self, new: Found<'_>) {
         let Found { kind, certainty, stmt, others, names, missing, times } = new;
         let identity = (kind, stmt, others.to_vec());

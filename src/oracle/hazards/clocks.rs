@@ -158,7 +158,7 @@ struct Lane {
     has_barrier: bool,
     /// What is before the end of its last operation, that one included.
     clock: Clock,
-    /// For each host thread, how often its clock had grown when this stream learnt of it.
+    /// The version of each host thread when this stream learnt of it.
     hosts: Vec<u32>,
     /// The same for what the legacy default stream puts before it.
     barrier: u32,
@@ -170,7 +170,7 @@ struct Lane {
 
 impl Lane {
     /// Its latest operation is behind gates that those before it were not behind.
-    #[inline(never)]
+    #[cold]
     fn stays_behind(&mut self, ticket: Ticket) {
         let Self { behind, clock, .. } = self;
         for gate in &clock.gates {
@@ -185,7 +185,7 @@ impl Lane {
 #[derive(Clone, Debug)]
 struct Thread {
     clock: Clock,
-    /// How often the clock has grown, its own calls aside.
+    /// How often it has come to know, or to have done, what the operations that it submits from now on are after.
     version: u32,
     calls: u32,
 }
@@ -264,7 +264,13 @@ impl Clocks {
         Mark { agent: ticket.stream.index() as u32, at: ticket.seq }
     }
 
-    /// The mark of the latest call of a host thread.
+    /// The mark of the latest call of a host thread, for what operations that it submits from now on are after.
+    pub(super) fn mark(&mut self, host: HostId) -> Mark {
+        self.threads[host.index()].version += 1;
+        self.of_host(host)
+    }
+
+    /// The mark of the latest call of a host thread, for what only hosts ask about.
     pub(super) fn of_host(&self, host: HostId) -> Mark {
         Mark { agent: (self.lanes.len() + host.index()) as u32, at: self.threads[host.index()].calls }
     }
@@ -318,7 +324,6 @@ impl Clocks {
     /// The operation is submitted by this host thread: brings the clock of its stream to what is before it, but for waits.
     #[inline(always)]
     pub(super) fn begin(&mut self, host: HostId, stream: StreamId) {
-        let agent = (self.lanes.len() + host.index()) as u32;
         let thread = &self.threads[host.index()];
         let lane = &mut self.lanes[stream.index()];
         let known = &mut lane.hosts[host.index()];
@@ -326,7 +331,6 @@ impl Clocks {
             *known = thread.version;
             lane.clock.join(&thread.clock);
         }
-        lane.clock.set(Mark { agent, at: thread.calls });
         if lane.has_barrier {
             self.pass_barrier(stream);
         }

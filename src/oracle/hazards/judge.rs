@@ -59,6 +59,7 @@ fn has_certainty(kind: FindingKind) -> bool {
 
 impl Judge {
     /// Demands that `from` is before what has this clock, which stands to it so. Says whether nothing is wrong so far.
+    #[cold]
     pub(super) fn demand(
         &mut self,
         demand: &Demand<'_>,

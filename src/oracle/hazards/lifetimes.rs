@@ -11,8 +11,8 @@ use super::{Doing, Hazards, Operation};
 use crate::base::{BufferId, Bytes, EventId, HostId, PoolId, StmtId, StreamId};
 use crate::oracle::findings::{Certainty, Findings, Found, Missing, Moment, Role};
 use crate::trace::{
-    Access, AllocId, Cut, Decision, Event, Exported, FindingKind, Imported, Memory as Place, Policy, Target,
-    Ticket, Use,
+    Access, AllocId, Cut, Decision, Exported, FindingKind, Imported, Memory as Place, Policy, Target, Ticket,
+    Use,
 };
 use smallvec::SmallVec;
 
@@ -163,7 +163,7 @@ impl Court<'_> {
     }
 
     /// Something that touched memory is not before its free.
-    #[inline(never)]
+    #[cold]
     fn is_used_after(&mut self, record: &mut Record, by: By) {
         let clock = by.clock(self.clocks);
         let allocation = Hazards::allocation(record);
@@ -234,12 +234,11 @@ impl Hazards {
     }
 
     /// A query or a poll has found complete what it asked for.
-    pub(super) fn seen(&mut self, event: &Event<'_>) {
-        let host = event.host;
+    pub(super) fn seen(&mut self, host: HostId, stmt: StmtId) {
         match self.callers[host].doing {
             Doing::Poll(target) => {
                 let target = self.rooted(target);
-                self.tell_waited(host, event.stmt, target);
+                self.tell_waited(host, stmt, target);
                 self.clocks.synchronise(host, target, true);
             }
             Doing::Query(target) => {
@@ -265,25 +264,30 @@ impl Hazards {
     }
 
     /// An allocation is placed: memory outside of pools and imports live from now on, others with their operation.
-    pub(super) fn decided(&mut self, event: &Event<'_>, decision: &Decision, findings: &mut Findings) {
-        let host = event.host;
+    pub(super) fn decided(
+        &mut self,
+        host: HostId,
+        stmt: StmtId,
+        ticket: Option<Ticket>,
+        decision: &Decision,
+        findings: &mut Findings,
+    ) {
         let doing = self.callers[host].doing;
-        if let Doing::Alloc(pool) = doing {
-            let Some(ticket) = event.ticket else { return };
+        if let (Doing::Alloc(pool), Some(ticket)) = (doing, ticket) {
             self.clocks.begin(host, ticket.stream);
-            self.lives(host, (Clocks::of_operation(ticket), event.stmt), decision, pool);
+            self.lives(host, (Clocks::of_operation(ticket), stmt), decision, pool);
             if let Some(pool) = pool.filter(|_| self.rules.is_sound && decision.alloc != AllocId::NULL) {
-                self.served(event.stmt, ticket, pool, decision, findings);
+                self.served(stmt, ticket, pool, decision, findings);
             }
-            return;
+        } else {
+            self.placed_at_once(host, stmt, doing, decision);
         }
-        self.placed_at_once(host, event.stmt, doing, decision);
     }
 
     /// The same for memory that the operation of an allocation does not bring to life.
-    #[inline(never)]
+    #[cold]
     fn placed_at_once(&mut self, host: HostId, stmt: StmtId, doing: Doing, decision: &Decision) {
-        let by = (self.clocks.of_host(host), stmt);
+        let by = (self.clocks.mark(host), stmt);
         match doing {
             Doing::Malloc(device) => {
                 if let Some(record) = self.lives(host, by, decision, None) {
@@ -394,7 +398,7 @@ impl Hazards {
             self.touch(by, used, findings);
         }
         self.clocks.learns_stream(by.host, operation.ticket.stream);
-        let by = By { stream: None, mark: self.clocks.of_host(by.host), ..by };
+        let by = By { stream: None, mark: self.clocks.mark(by.host), ..by };
         for used in uses.iter().filter(by_host) {
             self.touch(by, used, findings);
         }
@@ -402,7 +406,7 @@ impl Hazards {
 
     /// A host thread touches memory.
     pub(super) fn touches(&mut self, host: HostId, stmt: StmtId, used: &Use, findings: &mut Findings) {
-        let by = By { host, stream: None, mark: self.clocks.of_host(host), stmt };
+        let by = By { host, stream: None, mark: self.clocks.mark(host), stmt };
         self.touch(by, used, findings);
     }
 
@@ -482,7 +486,7 @@ impl Hazards {
 
     /// A host thread frees memory at once. Whether the driver waits for its device first is not to be relied on.
     pub(super) fn plain_free(&mut self, host: HostId, stmt: StmtId, alloc: AllocId, findings: &mut Findings) {
-        let mark = self.clocks.of_host(host);
+        let mark = self.clocks.mark(host);
         self.free(By { host, stream: None, mark, stmt }, alloc, findings);
     }
 
@@ -507,7 +511,7 @@ impl Hazards {
     }
 
     /// Memory is freed that other processes have, or that another process has.
-    #[inline(never)]
+    #[cold]
     fn free_shared(&mut self, by: By, alloc: AllocId, free: Free, findings: &mut Findings) {
         let memory = &mut self.memory;
         let Some(record) = memory.get(alloc) else { return };

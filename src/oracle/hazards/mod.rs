@@ -7,6 +7,7 @@
 //! "Stream-ordered race detection".
 
 mod blocks;
+mod calls;
 mod clocks;
 mod judge;
 mod lifetimes;
@@ -16,15 +17,14 @@ mod memory;
 mod misuse;
 
 use super::findings::{Findings, Found, Role};
-use crate::base::{
-    BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExecId, HostId, IndexVec, PoolId, SignalId, StmtId,
-};
+use crate::base::{BufferId, CollectiveId, EventId, ExecId, HostId, IndexVec, SignalId, StmtId};
 use crate::scenario::{Instruction, Program};
 use crate::trace::{
-    AllocId, Attribute, Call, Event, Exported, FindingKind, GraphCall, Imported, Kind, Memory as Place,
-    Model, Range, Resource, Setup, Takes, Target, Ticket, Use,
+    AllocId, Call, Event, Exported, FindingKind, Imported, Kind, Model, Range, Resource, Setup, Takes,
+    Target, Ticket, Use,
 };
 use blocks::Blocks;
+use calls::{Doing, Returns, returns};
 use clocks::{Clock, Clocks, Gate};
 use judge::Judge;
 use lints::Lints;
@@ -91,121 +91,18 @@ struct Operation {
     ticket: Ticket,
 }
 
-/// What a call does beside its operation in a stream, as far as it matters here.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Doing {
-    #[default]
-    Other,
-    Alloc(Option<PoolId>),
-    Malloc(DeviceId),
-    PlainFree(AllocId),
-    Touch(Use),
-    Sync(Target),
-    Poll(Target),
-    Query(Target),
-    Signal(SignalId),
-    Export(Exported, SignalId),
-    Import(SignalId, Imported),
-    Await(SignalId),
-    Spawn(HostId),
-    Join(HostId),
-    Barrier(BarrierId),
-    Reset(DeviceId),
-    Create(Resource),
-    Destroy(Resource),
-    Set(PoolId, Attribute, u64),
-    Trim(PoolId),
-    Launch(ExecId),
-    /// Adds a node that allocates, or frees this.
-    NodeAlloc,
-    NodeFree(AllocId),
-}
-
-/// When a call that transfers memory returns (CUDA runtime API, "API synchronization behavior").
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Returns {
-    AtOnce,
-    /// What is in pageable memory has been read.
-    OnceStaged,
-    OnceComplete,
-}
-
-fn returns(blocking: bool, to: Place, from: Option<Place>) -> Returns {
-    use Place::{Device, Managed, Pageable};
-    let Some(from) = from else {
-        let is_device = matches!(to, Device(_));
-        return if blocking && !is_device { Returns::OnceComplete } else { Returns::AtOnce };
-    };
-    match (to, from) {
-        (Device(_), Device(_)) => Returns::AtOnce,
-        (Device(_), Pageable(_)) if blocking => Returns::OnceStaged,
-        (to, from) if to.is_host() && from.is_host() => Returns::OnceComplete,
-        (Pageable(_), Device(_) | Managed(_)) => Returns::OnceComplete,
-        _ if blocking => Returns::OnceComplete,
-        _ => Returns::AtOnce,
-    }
+/// What an event says about the call before it.
+#[derive(Clone, Copy, Debug)]
+enum Tells {
+    Nothing,
+    /// The call of this host thread has failed.
+    Failed(HostId),
+    Held,
 }
 
 impl Caller {
     fn new() -> Self {
         Self { stmt: StmtId::from_raw(0), doing: Doing::Other, placed: None, alloc: None, destroyed: None }
-    }
-}
-
-impl Doing {
-    fn of(call: &Call) -> Self {
-        match call {
-            Call::Alloc { pool, .. } => Doing::Alloc(*pool),
-            Call::Malloc { device, .. } => Doing::Malloc(*device),
-            Call::PlainFree { alloc } => Doing::PlainFree(*alloc),
-            Call::Touch(touched) => Doing::Touch(*touched),
-            Call::Sync(target) => Doing::Sync(*target),
-            Call::Poll(target) => Doing::Poll(*target),
-            Call::Query(target) => Doing::Query(*target),
-            Call::Trim { pool, .. } => Doing::Trim(*pool),
-            Call::Set { pool, attribute, value } => Doing::Set(*pool, *attribute, *value),
-            Call::Create { resource, .. } => Doing::Create(*resource),
-            Call::Destroy(resource) => Doing::Destroy(*resource),
-            Call::ResetDevice(device) => Doing::Reset(*device),
-            Call::Export { what, under } => Doing::Export(*what, *under),
-            Call::Import { under, into } => Doing::Import(*under, *into),
-            Call::Signal(signal) => Doing::Signal(*signal),
-            Call::Await(signal) => Doing::Await(*signal),
-            Call::Spawn(host) => Doing::Spawn(*host),
-            Call::Join(host) => Doing::Join(*host),
-            Call::Barrier(barrier) => Doing::Barrier(*barrier),
-            Call::Graph(GraphCall::Launch { exec, .. } | GraphCall::Upload { exec, .. }) => {
-                Doing::Launch(*exec)
-            }
-            Call::Graph(GraphCall::Begin(graph)) => Doing::Create(Resource::Graph(*graph)),
-            Call::Graph(GraphCall::Instantiate { exec, .. }) => Doing::Create(Resource::Exec(*exec)),
-            Call::Graph(GraphCall::Node { node, .. }) => match **node {
-                Call::Alloc { .. } => Doing::NodeAlloc,
-                Call::Free { alloc, .. } => Doing::NodeFree(alloc),
-                _ => Doing::Other,
-            },
-            _ => Doing::Other,
-        }
-    }
-
-    /// Whether it counts as soon as it is known not to have failed.
-    fn counts_at_once(self) -> bool {
-        matches!(
-            self,
-            Doing::PlainFree(_)
-                | Doing::Touch(_)
-                | Doing::Sync(_)
-                | Doing::Signal(_)
-                | Doing::Export(..)
-                | Doing::Spawn(_)
-                | Doing::Barrier(_)
-                | Doing::Reset(_)
-                | Doing::Create(_)
-                | Doing::Destroy(_)
-                | Doing::Set(..)
-                | Doing::Trim(_)
-                | Doing::NodeFree(_)
-        )
     }
 }
 
@@ -253,7 +150,12 @@ impl Hazards {
             _ => {}
         }
         if self.deferred.is_some() || self.unconfirmed.is_some() {
-            self.settle(event, findings);
+            let tells = match event.kind {
+                Kind::OutOfReach { .. } => Tells::Nothing,
+                Kind::Failed { .. } => Tells::Failed(event.host),
+                _ => Tells::Held,
+            };
+            self.settle(tells, findings);
         }
         match &event.kind {
             Kind::Call(call) => self.call(event, call, findings),
@@ -267,12 +169,14 @@ impl Hazards {
             }
             Kind::Submitted(call) => self.submitted(event, call, findings),
             Kind::Ordered { before } => self.clocks.compare(event.ticket, before),
-            Kind::Decided(decision) => self.decided(event, decision, findings),
+            Kind::Decided(decision) => {
+                self.decided(event.host, event.stmt, event.ticket, decision, findings);
+            }
             Kind::Named(name) => self.named(event.host, *name),
             Kind::OutOfReach { pool, device, .. } => self.misuse.out_of_reach(*pool, *device),
-            Kind::Failed { failure, call } => self.failed(event, *failure, call, findings),
+            Kind::Failed { failure, call } => self.failed((event.host, event.stmt), *failure, call, findings),
             Kind::Synchronised { observed } => self.synchronised(event.host, observed),
-            Kind::Seen { .. } => self.seen(event),
+            Kind::Seen { .. } => self.seen(event.host, event.stmt),
             Kind::Met => self.met(event.host),
             Kind::Released { pool, .. } => {
                 if let Doing::Sync(_) = self.callers[event.host].doing {
@@ -280,19 +184,20 @@ impl Hazards {
                 }
             }
             Kind::Node { alloc, .. } => self.callers[event.host].placed = *alloc,
-            Kind::Freed(alloc) => self.reset_frees(event, *alloc),
+            Kind::Freed(alloc) => self.reset_frees(event.host, event.stmt, *alloc),
             _ => {}
         }
     }
 
     /// What the event before has left open is known now: an operation of a graph has all that it waits for, and a call has not
     /// failed, unless this event says so.
-    fn settle(&mut self, event: &Event<'_>, findings: &mut Findings) {
+    #[cold]
+    fn settle(&mut self, tells: Tells, findings: &mut Findings) {
         self.complete(findings);
-        match event.kind {
-            Kind::OutOfReach { .. } => {}
-            Kind::Failed { .. } if self.unconfirmed == Some(event.host) => self.unconfirmed = None,
-            _ => self.confirm(findings),
+        match tells {
+            Tells::Nothing => {}
+            Tells::Failed(host) if self.unconfirmed == Some(host) => self.unconfirmed = None,
+            Tells::Failed(_) | Tells::Held => self.confirm(findings),
         }
     }
 
@@ -391,14 +296,14 @@ impl Hazards {
 
     fn failed(
         &mut self,
-        event: &Event<'_>,
+        (host, stmt): (HostId, StmtId),
         failure: crate::trace::Failure,
         call: &Call,
         findings: &mut Findings,
     ) {
-        let caller = &mut self.callers[event.host];
+        let caller = &mut self.callers[host];
         caller.doing = Doing::Other;
-        let failed = misuse::FailedCall { stmt: event.stmt, failure, call, destroyed: caller.destroyed };
+        let failed = misuse::FailedCall { stmt, failure, call, destroyed: caller.destroyed };
         self.misuse.failed(&failed, &self.memory, findings);
     }
 
@@ -420,7 +325,7 @@ impl Hazards {
     }
 
     /// An operation of a graph may be told what it comes after.
-    #[inline(never)]
+    #[cold]
     fn defers(&mut self, operation: Operation, call: &Call) {
         self.deferred = Some((operation, call.clone()));
     }
@@ -602,10 +507,10 @@ impl Hazards {
     }
 
     /// The process ends the memory outside of pools with its device.
-    fn reset_frees(&mut self, event: &Event<'_>, alloc: AllocId) {
-        let call = self.clocks.of_host(event.host);
+    fn reset_frees(&mut self, host: HostId, stmt: StmtId, alloc: AllocId) {
+        let call = self.clocks.mark(host);
         if let Some(record) = self.memory.get_mut(alloc) {
-            record.freed = Some(memory::Free { mark: call, stmt: event.stmt, call });
+            record.freed = Some(memory::Free { mark: call, stmt, call });
         }
     }
 
