@@ -7,6 +7,7 @@ mod check;
 mod diagnostics;
 mod excerpt;
 mod explain;
+mod explore;
 mod fix;
 mod fmt;
 mod generate;
@@ -17,6 +18,7 @@ mod new;
 mod outside;
 mod parallel;
 mod progress;
+mod replay;
 mod run;
 mod scenario;
 mod shell;
@@ -49,6 +51,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Run),
+    Explore(explore::Explore),
+    Replay(replay::Replay),
     Check(check::Check),
     Test(test::Test),
     Fmt(fmt::Fmt),
@@ -131,6 +135,8 @@ pub fn main() -> ExitCode {
     };
     let result = match command {
         Command::Run(run) => run.run(),
+        Command::Explore(explore) => explore.run(),
+        Command::Replay(replay) => replay.run(),
         Command::Check(check) => check.run(),
         Command::Test(test) => test.run(),
         Command::Fmt(fmt) => fmt.run(),

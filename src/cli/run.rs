@@ -47,36 +47,36 @@ Formats: docs/formats.md has every field.
 Exit status: 0 holds, 1 fails, 2 the input is wrong or cannot be read")]
 pub(super) struct Run {
     /// The scenario; - is standard input
-    file: PathBuf,
+    pub(super) file: PathBuf,
     /// Draws the durations of kernels
     #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    pub(super) seed: u64,
     /// Lets constant durations and what calls cost the host vary by so many percents, drawn by the seed
     #[arg(long, value_name = "P%", value_parser = super::jitter, default_value = "0%", hide_default_value = true)]
-    jitter: u8,
+    pub(super) jitter: u8,
     /// A report for people; or data for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    pub(super) format: Format,
     /// Runs a variant of the scenario rather than the scenario as it stands
     #[arg(long, value_name = "NAME")]
-    variant: Option<String>,
+    pub(super) variant: Option<String>,
     /// The allocator, rather than the one that the scenario states [default: cuda]
     #[arg(long, value_name = "MODEL", value_parser = super::models())]
-    model: Option<Model>,
+    pub(super) model: Option<Model>,
     /// Runs with other values and prints a row for each; may be given several times
     #[arg(long, value_name = "NAME=V,V,..")]
-    set: Vec<String>,
+    pub(super) set: Vec<String>,
     /// The device and driver: default, data_centre, small_card, or a file like profiles/default.ron
     #[arg(long, value_name = "NAME|FILE", default_value = "default", hide_default_value = true)]
-    profile: PathBuf,
+    pub(super) profile: PathBuf,
     #[command(flatten)]
-    levels: LevelArguments,
+    pub(super) levels: LevelArguments,
     /// The folder of accepted snapshots [default: `snapshots` beside `scenarios`]
     #[arg(long, value_name = "DIR")]
-    snapshots: Option<PathBuf>,
+    pub(super) snapshots: Option<PathBuf>,
     /// Writes to a file, once it is whole
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -95,7 +95,12 @@ pub(super) enum Format {
 
 impl Run {
     pub(super) fn run(&self) -> Result<Status, Complaint> {
-        let scenario = Scenario::read(&self.file)?.with_snapshots_in(self.snapshots.as_deref());
+        self.on(Scenario::read(&self.file)?)
+    }
+
+    /// Runs a scenario that was read from the file.
+    pub(super) fn on(&self, scenario: Scenario) -> Result<Status, Complaint> {
+        let scenario = scenario.with_snapshots_in(self.snapshots.as_deref());
         let scenario = scenario.with_profile(&self.profile)?;
         let colour = outside::colour(&io::stderr());
         let (programs, warnings) = match scenario.load_all() {

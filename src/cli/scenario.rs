@@ -6,6 +6,7 @@ use crate::base::{Diagnostic, StmtId, nearest};
 use crate::engine::Ending;
 use crate::explore::fix::{self, Fix, Limits, Search};
 use crate::explore::recover::Recovery;
+use crate::explore::{Schedule, Strategy};
 use crate::oracle::{Accounting, Finding, Recording, Verdict};
 use crate::profile::Profile;
 use crate::report::{
@@ -244,6 +245,23 @@ impl Scenario {
     /// Mistakes as a snapshot has them: without colours, and the file is called the same from wherever it is read.
     pub fn rejection(&self, diagnostics: &[Diagnostic]) -> String {
         diagnostics::render(&self.place.name, &self.text, diagnostics, false)
+    }
+
+    /// The profile, with its name where it is part of the program.
+    pub(super) fn profile(&self) -> (Option<&str>, Profile) {
+        match &self.profile {
+            Some((name, profile)) => (
+                Some(name.as_str()).filter(|name| Profile::names().any(|known| known == *name)),
+                profile.clone(),
+            ),
+            None => (Profile::names().next(), Profile::default()),
+        }
+    }
+
+    /// The schedule of a run.
+    pub(super) fn schedule(&self, program: &Program, strategy: Strategy, seed: u64) -> Schedule {
+        let (name, profile) = self.profile();
+        Schedule::new(program, &self.text, (name, &profile), strategy, seed)
     }
 
     pub(super) fn origin(&self, program: &Program, seed: u64) -> Origin {

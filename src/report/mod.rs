@@ -3,6 +3,7 @@
 //!
 //! It decides how things look and nothing else. It opens no files, asks no clock and knows no terminal.
 
+mod campaign;
 mod document;
 mod findings;
 mod graph;
@@ -16,6 +17,7 @@ mod sweep;
 mod text;
 mod tried;
 
+pub use campaign::{Ended, Explored};
 pub use document::Notation;
 pub use findings::{Told, explained, shown};
 pub use graph::Graph;

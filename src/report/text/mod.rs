@@ -2,6 +2,7 @@
 
 mod allocations;
 mod calls;
+mod campaign;
 mod devices;
 mod findings;
 mod graphs;
