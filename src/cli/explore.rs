@@ -7,8 +7,8 @@ use super::outside::{self, Complaint, Output, Status};
 use super::progress::Progress;
 use super::{Scenario, parallel};
 use crate::base::{Nanos, grouped};
-use crate::explore::Strategy;
 use crate::explore::campaign::{self, Campaign, Plan};
+use crate::explore::{Schedule, Strategy};
 use crate::report::{Ended, Explored, Notation};
 use crate::scenario::Program;
 use crate::trace::Model;
@@ -17,6 +17,7 @@ use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -132,15 +133,14 @@ impl Explore {
         let mut output = Output::open(self.output.as_deref())?;
         let (campaign, ended) = self.explore(&program);
         let schedule = scenario.schedule(&program, self.strategy, self.base_seed);
-        let file = outside::quoted(&self.file);
         let explored = Explored {
             program: &program,
             campaign: &campaign,
             origin: scenario.origin(&program, self.base_seed),
             strategy: self.strategy,
-            profile: schedule.profile.is_none().then(|| outside::quoted(&self.profile)),
+            shown_with: self.shown_with(&schedule),
             schedule,
-            file,
+            file: outside::quoted(&self.file),
             options: self.options(),
             ended,
         };
@@ -163,6 +163,13 @@ impl Explore {
         })
     }
 
+    /// What a replay needs beside the schedule and the file, as arguments.
+    fn shown_with(&self, schedule: &Schedule) -> String {
+        let is_file = schedule.profile.is_none();
+        let profile = is_file.then(|| format!(" --profile {}", outside::quoted(&self.profile)));
+        format!("{}{}", profile.unwrap_or_default(), self.levels)
+    }
+
     /// What else than the number of runs they depend on, as arguments.
     fn options(&self) -> String {
         let base = (self.base_seed > 0).then(|| format!("--base-seed {}", self.base_seed));
@@ -172,7 +179,8 @@ impl Explore {
         let profile = outside::quoted(&self.profile);
         let profile = (profile != "default").then(|| format!("--profile {profile}"));
         let all = [base, jitter, variant, model, profile].into_iter().flatten();
-        all.map(|option| format!(" {option}")).collect()
+        let all: String = all.map(|option| format!(" {option}")).collect();
+        format!("{all}{}", self.levels)
     }
 
     fn plan(&self) -> Plan {
@@ -193,15 +201,8 @@ impl Explore {
 
     /// The runs, until they are made, the time is over, or somebody stops them.
     fn explore(&self, program: &Program) -> (Campaign, Ended) {
-        static IS_STOPPED: AtomicBool = AtomicBool::new(false);
-        let stop = || {
-            if IS_STOPPED.swap(true, Ordering::Relaxed) {
-                std::process::exit(Status::Impossible as i32);
-            }
-        };
-        // Where the machine has no such key, there is nothing to listen to.
-        ctrlc::set_handler(stop).ok();
         let (plan, started) = (self.plan(), Instant::now());
+        let stopped = listen();
         let progress = Progress::of_runs(self.seeds, self.time);
         let (begun, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
         let goes_on = || {
@@ -218,7 +219,7 @@ impl Explore {
             while !work.is_finished() {
                 thread::park_timeout(PATIENCE);
                 let is_late = self.time.is_some_and(|time| started.elapsed() >= time);
-                if is_late || IS_STOPPED.load(Ordering::Relaxed) {
+                if is_late || stopped.get().is_some() {
                     is_over.store(true, Ordering::Relaxed);
                 }
                 progress.done(begun.load(Ordering::Relaxed) as usize);
@@ -229,13 +230,26 @@ impl Explore {
         tell_rate(campaign.runs, started.elapsed());
         let ended = match () {
             () if plan.until_stable && campaign.is_stable() => Ended::Stable,
-            () if campaign.runs < plan.runs && IS_STOPPED.load(Ordering::Relaxed) => Ended::Interrupted,
+            () if campaign.runs < plan.runs && stopped.get().is_some() => Ended::Interrupted,
             () if campaign.runs < plan.runs => Ended::TimeIsUp,
             () if plan.until_stable => Ended::NotStable,
             () => Ended::Complete,
         };
         (campaign, ended)
     }
+}
+
+/// When the key was pressed that stops it. Who presses it again, once there was time for a report, wants none.
+fn listen() -> &'static OnceLock<Instant> {
+    static STOPPED: OnceLock<Instant> = OnceLock::new();
+    let stop = || {
+        if STOPPED.get_or_init(Instant::now).elapsed() > Duration::from_secs(1) {
+            std::process::exit(Status::Impossible as i32);
+        }
+    };
+    // Where the machine has no such key, there is nothing to listen to.
+    ctrlc::set_handler(stop).ok();
+    &STOPPED
 }
 
 /// How quick it was, which is no part of the report.

@@ -2,6 +2,11 @@
 //!
 //! One file a subcommand. It puts the parts together and decides nothing about a run.
 
+#![allow(
+    clippy::disallowed_types,
+    reason = "it measures how long a person waits; a run knows only virtual time"
+)]
+
 mod annotations;
 mod check;
 mod diagnostics;

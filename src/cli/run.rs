@@ -4,6 +4,7 @@ use super::levels::LevelArguments;
 use super::outside::{self, Complaint, Output, Status};
 use super::{Accepted, Outcome, Remedies, Scenario, Settings, sweep};
 use crate::report::{Notation, Options};
+use crate::scenario::Program;
 use crate::trace::Model;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
@@ -133,22 +134,36 @@ impl Run {
                 sweep::Sweeping { settings, variant, model: self.model, jitter: self.jitter, levels };
             return sweep::run(&scenario, &values, &settings, self.format, self.output.as_deref());
         }
+        let outcome = self.report(&scenario, &program, &settings)?;
+        if self.format != Format::Text || !to_terminal {
+            self.explain(&scenario, &outcome);
+        }
+        Ok(outcome.status())
+    }
+
+    /// Runs and writes what was asked for.
+    fn report(
+        &self,
+        scenario: &Scenario,
+        program: &Program,
+        settings: &Settings,
+    ) -> Result<Outcome, Complaint> {
         let mut output = Output::open(self.output.as_deref())?;
         let lines = |notation, output: &mut Output| {
-            let result = scenario.run_as_lines(&program, &settings, notation, output);
+            let result = scenario.run_as_lines(program, settings, notation, output);
             result.map(|(outcome, written)| (outcome, written.map(drop)))
         };
         let result = match self.format {
-            Format::Text => scenario.run(&program, &settings).map(|outcome| {
+            Format::Text => scenario.run(program, settings).map(|outcome| {
                 let written = output.write_all(outcome.report.as_bytes());
                 (outcome, written)
             }),
             Format::Json => lines(Notation::Json, &mut output),
             Format::Ron => lines(Notation::Ron, &mut output),
             Format::Csv => scenario
-                .run_as_csv(&program, &settings, &mut output)
+                .run_as_csv(program, settings, &mut output)
                 .map(|(outcome, written)| (outcome, written.map(drop))),
-            Format::Sarif => scenario.run_as_sarif(&program, &settings).map(|(outcome, document)| {
+            Format::Sarif => scenario.run_as_sarif(program, settings).map(|(outcome, document)| {
                 let written = output.write_all(document.as_bytes());
                 (outcome, written)
             }),
@@ -165,10 +180,7 @@ impl Run {
             return Err(Complaint::wrong(format!("cannot write the report: {error}")));
         }
         output.close()?;
-        if self.format != Format::Text || !to_terminal {
-            self.explain(&scenario, &outcome);
-        }
-        Ok(outcome.status())
+        Ok(outcome)
     }
 
     /// What fails, for whoever does not read the report itself.

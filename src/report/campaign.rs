@@ -30,8 +30,8 @@ pub struct Explored<'a> {
     pub schedule: Schedule,
     /// The scenario as a word of a command.
     pub file: String,
-    /// The same of the profile, where it is one of a file.
-    pub profile: Option<String>,
+    /// What a replay needs beside the schedule and the file, as arguments with a blank before each.
+    pub shown_with: String,
     /// What else the runs depend on, as arguments with a blank before each.
     pub options: String,
     /// Why there were no more runs.
@@ -164,8 +164,8 @@ impl<'a> Explored<'a> {
 
     /// The command that shows the first run with an outcome.
     pub(super) fn replay(&self, seen: Seen) -> String {
-        let profile = self.profile.as_ref().map(|file| format!(" --profile {file}")).unwrap_or_default();
-        format!("millpond replay {} {}{profile}", self.schedule.with_seed(seen.first), self.file)
+        let Self { file, shown_with, .. } = self;
+        format!("millpond replay {} {file}{shown_with}", self.schedule.with_seed(seen.first))
     }
 
     /// Of the pools that had any memory, what they are called and the most that they had reserved.

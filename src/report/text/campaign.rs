@@ -9,8 +9,10 @@ use crate::report::campaign::{Ended, Explored};
 use crate::trace::{FindingKind, Policy};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many outcomes are shown, of those that do not hold as many as of the others.
+/// So many outcomes are shown, at least half of them such that do not hold, where there are so many of these.
 const OUTCOMES_MAX: usize = 6;
+/// No further outcome is shown than those that fill so many lines.
+const OUTCOME_LINES_MAX: usize = 28;
 /// So many lines say what an outcome is.
 const ASPECTS_MAX: usize = 4;
 /// What stands before the lines about an outcome.
@@ -62,18 +64,26 @@ impl Explored<'_> {
             lines.extend([String::new(), "In every run".to_owned()]);
             lines.extend(in_common);
         }
-        let common = if all.len() > 1 { common } else { BTreeSet::new() };
+        let is_told = |aspect: &&Aspect| all.len() > 1 || matches!(aspect, Aspect::Served(..));
+        let common = common.into_iter().filter(is_told).collect();
         lines.extend([String::new(), "Outcomes".to_owned()]);
-        let shown = shown(&all);
-        for (nth, (outcome, seen)) in all.iter().enumerate().filter(|(nth, _)| shown.contains(nth)) {
-            lines.extend(self.outcome(nth, outcome, *seen, &common, width));
+        let mut shown = BTreeMap::new();
+        let mut filled = 0;
+        for nth in choice(&all) {
+            let (outcome, seen) = all[nth];
+            let own = self.outcome(nth, outcome, seen, &common, width);
+            filled += own.len();
+            if shown.is_empty() || filled <= OUTCOME_LINES_MAX {
+                shown.insert(nth, own);
+            }
         }
-        if all.len() > shown.len() {
-            let left = all.iter().enumerate().filter(|(nth, _)| !shown.contains(nth));
-            let runs: u64 = left.map(|(_, (_, seen))| seen.runs).sum();
-            let more = grouped((all.len() - shown.len()) as u64);
-            let runs = runs_of(runs);
-            lines.push(format!("  .. and {more} more outcomes, of {runs}: --format json has all of them"));
+        let (hidden, more) = (all.len() - shown.len(), all.iter().enumerate());
+        let runs: u64 =
+            more.filter(|(nth, _)| !shown.contains_key(nth)).map(|(_, (_, seen))| seen.runs).sum();
+        lines.extend(shown.into_values().flatten());
+        if hidden > 0 {
+            let (hidden, runs) = (grouped(hidden as u64), runs_of(runs));
+            lines.push(format!("  .. and {hidden} more outcomes, of {runs}: --format json has all of them"));
         }
         lines
     }
@@ -98,7 +108,7 @@ impl Explored<'_> {
     /// Aspects in words, as few lines as say it.
     fn told(&self, aspects: Vec<&Aspect>, width: usize) -> Vec<String> {
         let (mut findings, mut words) = (BTreeMap::<_, Vec<_>>::new(), Vec::new());
-        let mut served = Vec::new();
+        let mut served = BTreeMap::<_, BTreeSet<u32>>::new();
         for aspect in aspects {
             let (line, text) = self.line(aspect.stmt());
             match aspect {
@@ -106,8 +116,7 @@ impl Explored<'_> {
                     findings.entry((*standing, *kind)).or_default().push(*stmt);
                 }
                 Aspect::Served(_, classes) => {
-                    let by: Vec<&str> = classes.iter().map(Policy::name).collect();
-                    served.push(format!("line {line} by {}", by.join(" and ")));
+                    served.entry(*classes).or_default().insert(line);
                 }
                 Aspect::Stopped(_) => words.push(format!("stopped at line {line}: {text}")),
                 Aspect::Missed(_) => words.push(format!("line {line} does not fail: {text}")),
@@ -141,11 +150,15 @@ impl Explored<'_> {
         lines.extend((rest > 0).then(|| format!(".. and {rest} more")));
         let mut lines: Vec<String> =
             lines.iter().map(|line| shorten(&format!("{INDENT}{line}"), width)).collect();
+        let rest = served.len().saturating_sub(ASPECTS_MAX);
+        let served = served.iter().take(ASPECTS_MAX).map(|(classes, lines)| {
+            let by: Vec<&str> = classes.iter().map(Policy::name).collect();
+            let noun = if lines.len() == 1 { "line" } else { "lines" };
+            format!("{} at {noun} {}", by.join(" and "), listed(lines))
+        });
+        let served: Vec<String> = served.chain((rest > 0).then(|| format!("{rest} more"))).collect();
         if !served.is_empty() {
-            let more = served.len().saturating_sub(2 * ASPECTS_MAX);
-            served.truncate(2 * ASPECTS_MAX);
-            served.extend((more > 0).then(|| format!("{more} more lines otherwise")));
-            lines.extend(wrap(&format!("{INDENT}served: {}", served.join(", ")), 13, width));
+            lines.extend(wrap(&format!("{INDENT}served by {}", served.join("; ")), INDENT.len() + 2, width));
         }
         lines
     }
@@ -174,11 +187,15 @@ impl Explored<'_> {
             ("allocation", Align::Flexible),
             ("calls", Align::Right),
             ("served by", Align::Left),
+            ("share", Align::Right),
         ];
         let mut table = Table::new(&columns);
         for (stmt, served) in &self.campaign.served {
             let (line, text) = self.line(*stmt);
-            table.row(vec![line.to_string(), text.to_owned(), grouped(served.calls()), shares(served)]);
+            let mut first = [line.to_string(), text.to_owned(), grouped(served.calls())];
+            for (by, share) in shares(served) {
+                table.row(std::mem::take(&mut first).into_iter().chain([by.to_owned(), share]).collect());
+            }
         }
         let any = !self.campaign.served.is_empty();
         any.then(|| Section::of_table("Allocations".to_owned(), &table, width, "lines"))
@@ -209,7 +226,7 @@ impl Explored<'_> {
         if runs > 0 {
             lines.extend(wrap(&format!("{unseen} (Good-Turing)"), 2, width));
         }
-        lines.extend(self.ended().iter().flat_map(|line| wrap(line, 2, width)));
+        lines.extend(self.ended(width));
         lines.push(match (runs, campaign.failing) {
             (0, _) => "nothing is known: no run was made".to_owned(),
             (_, 0) => format!(
@@ -223,7 +240,7 @@ impl Explored<'_> {
         lines
     }
 
-    fn ended(&self) -> Vec<String> {
+    fn ended(&self, width: usize) -> Vec<String> {
         let why = match self.ended {
             Ended::Complete => return Vec::new(),
             Ended::Stable => format!(
@@ -235,20 +252,20 @@ impl Explored<'_> {
             Ended::Interrupted => "interrupted: this is what was known by then".to_owned(),
         };
         let Self { file, options, campaign, .. } = self;
-        vec![why, format!("the same again: millpond explore {file} --seeds {}{options}", campaign.runs)]
+        let mut lines = wrap(&why, 2, width);
+        lines.push("the same again:".to_owned());
+        lines.push(format!("  millpond explore {file} --seeds {}{options}", campaign.runs));
+        lines
     }
 }
 
-/// Which outcomes are shown: those of the most runs, and of those that do not hold at least half as many as there is room for.
-fn shown(all: &[(&Outcome, Seen)]) -> BTreeSet<usize> {
-    let failing = all.iter().enumerate().filter(|(_, (_, seen))| !seen.holds).map(|(nth, _)| nth);
-    let mut shown: BTreeSet<usize> = failing.take(OUTCOMES_MAX / 2).collect();
-    for nth in 0..all.len() {
-        if shown.len() < OUTCOMES_MAX {
-            shown.insert(nth);
-        }
-    }
-    shown
+/// Which outcomes are shown, the most important ones first: of those that do not hold and of the others those of the most runs,
+/// by turns.
+fn choice(all: &[(&Outcome, Seen)]) -> Vec<usize> {
+    let (failing, holding): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|nth| !all[*nth].1.holds);
+    let longer = failing.len().max(holding.len());
+    let turns = (0..longer).flat_map(|nth| [failing.get(nth), holding.get(nth)]);
+    turns.flatten().copied().take(OUTCOMES_MAX).collect()
 }
 
 fn severity(standing: Standing, kind: FindingKind) -> &'static str {
@@ -267,19 +284,11 @@ fn listed(numbers: &BTreeSet<u32>) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// `opportunistic 75.12 %, growth 24.88 %`; of a single class its name.
-fn shares(served: &Served) -> String {
+/// What served the calls of a statement, with the share of each.
+fn shares(served: &Served) -> Vec<(&'static str, String)> {
     let calls = served.calls();
     let by = Policy::ALL.iter().map(|policy| policy.name()).zip(served.by).chain([("failed", served.failed)]);
-    let by: Vec<(&str, u64)> = by.filter(|(_, count)| *count > 0).collect();
-    match by.as_slice() {
-        [(only, _)] => (*only).to_owned(),
-        several => {
-            let parts: Vec<String> =
-                several.iter().map(|(name, count)| format!("{name} {}", share(*count, calls))).collect();
-            parts.join(", ")
-        }
-    }
+    by.filter(|(_, count)| *count > 0).map(|(name, count)| (name, share(count, calls))).collect()
 }
 
 fn runs_of(runs: u64) -> String {
