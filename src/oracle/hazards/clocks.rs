@@ -57,7 +57,7 @@ struct Record {
 #[derive(Clone, Debug)]
 struct Thread {
     clock: Clock,
-    /// How often it has come to know, or to have done, what the operations that it submits from now on are after.
+    /// How often the clock has grown, its own calls aside.
     version: u32,
     calls: u32,
 }
@@ -136,14 +136,13 @@ impl Clocks {
         Mark { agent: ticket.stream.index() as u32, at: ticket.seq }
     }
 
-    /// The mark of the latest call of a host thread, for what operations that it submits from now on are after.
+    /// The mark of the latest call of a host thread, which its clock has from now on.
     pub(super) fn mark(&mut self, host: HostId) -> Mark {
-        self.threads[host.index()].version += 1;
         self.catch_up(host);
         self.of_host(host)
     }
 
-    /// The mark of the latest call of a host thread, for what only hosts ask about.
+    /// The mark of the latest call of a host thread.
     pub(super) fn of_host(&self, host: HostId) -> Mark {
         Mark { agent: (self.lanes.len() + host.index()) as u32, at: self.threads[host.index()].calls }
     }
@@ -205,6 +204,7 @@ impl Clocks {
     /// The operation is submitted by this host thread: brings the clock of its stream to what is before it, but for waits.
     #[inline(always)]
     pub(super) fn begin(&mut self, host: HostId, stream: StreamId) {
+        let own = self.of_host(host);
         let thread = &self.threads[host.index()];
         let lane = &mut self.lanes[stream.index()];
         let known = &mut lane.hosts[host.index()];
@@ -212,6 +212,7 @@ impl Clocks {
             *known = thread.version;
             lane.clock.join(&thread.clock);
         }
+        lane.clock.set(own);
         if lane.has_barrier {
             self.pass_barrier(stream);
         }
