@@ -301,3 +301,28 @@ fn only_memory_that_is_out_has_an_account() {
     let told = told("no_account", text);
     has(&told, &["error[invalid_value]: line 6: s: z = alloc 0B from p\n  expected?"]);
 }
+
+/// What a thread calls is before what it submits after it: whoever waits for that comes after the call.
+#[test]
+fn a_call_of_another_thread_is_known_through_a_stream() {
+    let folder = Folder::new("known_through_a_stream");
+    let lines = "\
+stream a, b
+kernel look(x: read) takes 1us
+x = malloc 1MiB managed
+thread other {
+  a: free x
+  b: look(x)
+}
+sleep 5us
+sync b
+read x
+join other
+";
+    folder.file("known.scn", lines);
+    let output = folder.millpond(&["run", "known.scn"]);
+    assert_eq!(status(&output), 1);
+    let report = out(&output);
+    assert!(report.contains("`x` is used by `read x` after its free"), "{report}");
+    assert_eq!(report.matches("= timing:   definite").count(), 2, "{report}");
+}
