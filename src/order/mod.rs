@@ -418,6 +418,23 @@ impl Order {
         self.flight.is_complete(cut, lacks)
     }
 
+    /// Adds to a cut what each of its operations waits for, by its stream, by edges, and by what `brings` adds for it.
+    ///
+    /// # Errors
+    /// Those of `brings`.
+    pub fn close<E>(
+        &self,
+        cut: &mut [u32],
+        brings: impl FnMut(Operation, Ticket, &mut [u32]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.flight.close(cut, brings)
+    }
+
+    /// Adds to a cut what an operation waits for before it can start.
+    pub fn reach(&self, ticket: Ticket, cut: &mut [u32]) {
+        self.flight.reach(ticket, cut);
+    }
+
     /// How many operations of each stream have completed.
     pub fn completed(&self, into: &mut Vec<u32>) {
         self.flight.completed(into);
