@@ -9,6 +9,7 @@ mod excerpt;
 mod explain;
 mod fix;
 mod fmt;
+mod generate;
 mod graph;
 mod junit;
 mod levels;
@@ -56,6 +57,7 @@ enum Command {
     Operations(graph::Operations),
     Explain(explain::Explain),
     New(new::New),
+    Generate(generate::Generate),
     #[command(hide = true)]
     Completions(shell::Completions),
     #[command(hide = true, name = "man")]
@@ -123,6 +125,7 @@ pub fn main() -> ExitCode {
         Command::Operations(operations) => operations.run(),
         Command::Explain(explain) => explain.run(),
         Command::New(new) => new.run(),
+        Command::Generate(generate) => generate.run(),
         Command::Completions(completions) => completions.run(Arguments::command()),
         Command::Manual(manual) => manual.run(Arguments::command()),
     };

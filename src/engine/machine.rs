@@ -184,7 +184,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if blocked.is_none()
             && let Err(failure) = self.check(caller, call)
         {
-            self.over(caller, call, Some(failure));
+            self.over(caller, self.cost(call), Some(failure));
             return Poll::Ready(Err(failure));
         }
         match self.shares.with_events(call) {
@@ -193,7 +193,30 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
     }
 
+    /// Most calls are told apart from the others first, so that what those do is out of their way.
     fn carry_out(&mut self, caller: Caller, call: &Call) -> Poll<Result<Reply, Failure>> {
+        let result = match call {
+            Call::Alloc { stream, pool, size } => self.alloc(caller, *stream, *pool, *size),
+            Call::Free { stream, alloc } => self.free(caller, *stream, *alloc),
+            Call::Record { stream, event } => {
+                self.belongs(*event, *stream);
+                Ok(self.mark(caller, call, *stream, Effect::Record(*event)))
+            }
+            Call::Wait { stream, event } => Ok(self.mark(caller, call, *stream, Effect::Wait(*event))),
+            Call::Launch { stream, takes, .. } => {
+                if !self.may_launch(caller, call) {
+                    return Poll::Pending;
+                }
+                Ok(self.launch(caller, *stream, takes))
+            }
+            call => return self.carry_out_other(caller, call),
+        };
+        self.over(caller, self.costs.submit, result.as_ref().err().copied());
+        Poll::Ready(result)
+    }
+
+    #[inline(never)]
+    fn carry_out_other(&mut self, caller: Caller, call: &Call) -> Poll<Result<Reply, Failure>> {
         match call {
             Call::Sync(target) => return self.synchronise(caller, *target),
             Call::Poll(target) => return self.poll(caller, *target),
@@ -221,21 +244,26 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             _ => {}
         }
         let result = self.perform(caller, call);
-        self.over(caller, call, result.as_ref().err().copied());
-        Poll::Ready(result)
-    }
-
-    /// A call that does not block is over.
-    fn over(&mut self, caller: Caller, call: &Call, failed: Option<Failure>) {
-        if let Some(failure) = failed {
-            self.emit(caller, None, Kind::Failed { failure, call: caller.call });
-        }
-        // It may have been held up on the way.
-        let now = self.threads.hosts[caller.host].now;
-        self.threads.hosts[caller.host].now = now.after(self.cost(call));
+        self.over(caller, self.cost(call), result.as_ref().err().copied());
         if matches!(call, Call::Exit) {
             self.threads.end(caller.host);
         }
+        Poll::Ready(result)
+    }
+
+    /// A call that does not block is over, and took so long.
+    fn over(&mut self, caller: Caller, took: Nanos, failed: Option<Failure>) {
+        if let Some(failure) = failed {
+            self.fails(caller, failure);
+        }
+        // It may have been held up on the way.
+        let now = self.threads.hosts[caller.host].now;
+        self.threads.hosts[caller.host].now = now.after(took);
+    }
+
+    #[cold]
+    fn fails(&mut self, caller: Caller, failure: Failure) {
+        self.emit(caller, None, Kind::Failed { failure, call: caller.call });
     }
 
     /// How long a call that does not block takes the host.
@@ -258,15 +286,12 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
     }
 
-    /// Every call that does not block.
+    /// Every other call that does not block.
     fn perform(&mut self, caller: Caller, call: &Call) -> Result<Reply, Failure> {
         match call {
-            Call::Alloc { stream, pool, size } => self.alloc(caller, *stream, *pool, *size),
-            Call::Free { stream, alloc } => self.free(caller, *stream, *alloc),
             Call::Malloc { device, size, managed } => self.malloc(caller, *device, *size, *managed),
             Call::PlainFree { alloc } => self.plain_free(caller, *alloc),
             Call::Reserve { device, size } => self.reserve(caller, *device, *size),
-            Call::Launch { stream, takes, .. } => Ok(self.launch(caller, *stream, takes)),
             Call::HostFunction { stream, takes, gives, .. } => {
                 let runs = self.runs(caller, takes);
                 self.host_function(caller, *stream, runs, *gives);
@@ -276,11 +301,6 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 self.part(caller, *stream, *collective);
                 Ok(Reply::Done)
             }
-            Call::Record { stream, event } => {
-                self.belongs(*event, *stream);
-                Ok(self.mark(caller, call, *stream, Effect::Record(*event)))
-            }
-            Call::Wait { stream, event } => Ok(self.mark(caller, call, *stream, Effect::Wait(*event))),
             Call::Trim { pool, keep } => Ok(self.trim(caller, *pool, *keep)),
             Call::Set { pool, attribute, value } => {
                 self.model.set(*pool, *attribute, *value)?;
@@ -321,8 +341,13 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             | Call::Barrier(_)
             | Call::ResetDevice(_)
             | Call::Copy { .. }
-            | Call::Memset { .. } => {
-                unreachable!("a call that may block is made elsewhere")
+            | Call::Memset { .. }
+            | Call::Alloc { .. }
+            | Call::Free { .. }
+            | Call::Record { .. }
+            | Call::Wait { .. }
+            | Call::Launch { .. } => {
+                unreachable!("a call that may block is made elsewhere, and so are most calls")
             }
         }
     }

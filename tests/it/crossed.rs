@@ -279,7 +279,7 @@ fn programs_that_cross_features_run_in_order() {
         let formatted =
             millpond::syntax::format(&text).unwrap_or_else(|mistakes| panic!("{text}\n{mistakes:?}"));
         assert_eq!(first, events(&formatted, seed), "{text}");
-        failed += first.iter().filter(|event| event.contains("Failed(")).count();
+        failed += first.iter().filter(|event| event.contains("Failed {")).count();
         handled += usize::from(text.contains("else "));
     }
     assert!(failed > 20 && handled > 3, "{failed} {handled}");

@@ -19,6 +19,7 @@ mod fix;
 mod fmt;
 #[cfg(feature = "cli")]
 mod formats;
+mod generate;
 #[cfg(feature = "cli")]
 mod graph;
 mod graphs;

@@ -267,6 +267,7 @@ impl Clocks {
     /// The mark of the latest call of a host thread, for what operations that it submits from now on are after.
     pub(super) fn mark(&mut self, host: HostId) -> Mark {
         self.threads[host.index()].version += 1;
+        self.catch_up(host);
         self.of_host(host)
     }
 
@@ -313,12 +314,20 @@ impl Clocks {
     }
 
     /// A host thread makes a call.
-    #[inline(always)]
+    #[inline]
     pub(super) fn calls(&mut self, host: HostId) {
-        let agent = (self.lanes.len() + host.index()) as u32;
-        let thread = &mut self.threads[host.index()];
-        thread.calls += 1;
-        thread.clock.set(Mark { agent, at: thread.calls });
+        self.threads[host.index()].calls += 1;
+    }
+
+    /// Puts the calls of a host thread so far into its clock.
+    fn catch_up(&mut self, host: HostId) {
+        let mark = self.of_host(host);
+        self.threads[host.index()].clock.set(mark);
+    }
+
+    /// Whether a call of a host thread is before the next one of this one.
+    pub(super) fn has_called(&self, host: HostId, call: Mark) -> bool {
+        self.of_host(host).agent == call.agent || self.host(host).has(call)
     }
 
     /// The operation is submitted by this host thread: brings the clock of its stream to what is before it, but for waits.
@@ -486,13 +495,15 @@ impl Clocks {
     /// What one host thread knows, another one knows too.
     pub(super) fn follow(&mut self, from: HostId, to: HostId) {
         if from != to {
+            self.catch_up(from);
             let clock = self.threads[from.index()].clock.clone();
             self.learns(to, &clock);
         }
     }
 
     /// Joins what a host thread knows into a clock.
-    pub(super) fn carry(&self, host: HostId, into: &mut Clock) {
+    pub(super) fn carry(&mut self, host: HostId, into: &mut Clock) {
+        self.catch_up(host);
         into.join(&self.threads[host.index()].clock);
     }
 

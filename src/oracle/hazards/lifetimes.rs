@@ -125,7 +125,7 @@ impl Court<'_> {
     /// `cuMemFreeAsync`). Says whether it was freed.
     fn is_freed(&mut self, record: &mut Record, by: By, used: &Use) -> bool {
         let Some(free) = record.freed else { return false };
-        let is_certain = self.clocks.host(by.host).has(free.call) || by.clock(self.clocks).has(free.mark);
+        let is_certain = self.clocks.has_called(by.host, free.call) || by.clock(self.clocks).has(free.mark);
         let missing = Missing {
             from: Moment { stmt: by.stmt, point: self.clocks.point(by.mark) },
             to: Moment { stmt: free.stmt, point: self.clocks.point(free.mark) },
@@ -410,7 +410,6 @@ impl Hazards {
         self.touch(by, used, findings);
     }
 
-    #[inline]
     fn touch(&mut self, by: By, used: &Use, findings: &mut Findings) {
         let Some(alloc) = used.memory.alloc() else {
             return self.touch_of_host(by, used, findings);
@@ -504,8 +503,13 @@ impl Hazards {
         court.are_over(record, by);
         record.freed = Some(free);
         let is_given_back = is_sound && is_own && record.pool.is_some();
+        // That of a graph lives again with its next launch.
+        let lives_once = record.pool.is_some() || record.outside().is_some();
         if record.extras().is_some() {
             self.free_shared(by, alloc, free, findings);
+        }
+        if lives_once && !is_given_back {
+            self.memory.let_go(handle);
         }
         is_given_back.then_some(handle)
     }

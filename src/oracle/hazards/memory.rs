@@ -380,11 +380,7 @@ impl Memory {
         if self.slots.len() <= slot {
             self.slots.resize(slot + 1, None);
         }
-        let before = self.slots[slot].replace(at);
-        self.records[at as usize].before = before;
-        if let Some(before) = before {
-            self.let_go(before);
-        }
+        self.records[at as usize].before = self.slots[slot].replace(at);
         Handle { id, at }
     }
 
@@ -395,7 +391,7 @@ impl Memory {
             if record.extras.is_some() {
                 record.extras_mut().is_awaited = false;
             }
-            self.let_go(handle.at);
+            self.let_go(handle);
         }
     }
 
@@ -403,7 +399,7 @@ impl Memory {
     pub(super) fn settle(&mut self, handle: Handle) {
         if let Some(record) = self.at_mut(handle) {
             record.block = None;
-            self.let_go(handle.at);
+            self.let_go(handle);
         }
     }
 
@@ -415,18 +411,15 @@ impl Memory {
         if self.names.len() <= name.index() {
             self.names.resize(name.index() + 1, None);
         }
-        let old = std::mem::replace(&mut self.names[name.index()], handle);
-        if let Some(old) = old.filter(|old| self.at(*old).is_some()) {
-            self.let_go(old.at);
+        if let Some(old) = std::mem::replace(&mut self.names[name.index()], handle) {
+            self.let_go(old);
         }
     }
 
     /// Lets go of an allocation that no name stands for and nothing asks for any more.
-    #[inline]
-    fn let_go(&mut self, at: u32) {
-        let record = &self.records[at as usize];
-        if record.is_over() && !record.is_forgotten && !self.keeps_all {
-            self.forget(at);
+    pub(super) fn let_go(&mut self, handle: Handle) {
+        if self.at(handle).is_some_and(Record::is_over) && !self.keeps_all {
+            self.forget(handle.at);
         }
     }
 

@@ -312,12 +312,11 @@ impl Hazards {
         let Some(ticket) = event.ticket else { return };
         let operation = Operation { host: event.host, stmt: event.stmt, ticket };
         let doing = &self.callers[event.host].doing;
-        // It has begun when it was placed.
-        if let Doing::Alloc(_) = doing {
-            return self.clocks.end(ticket);
-        }
         let is_launch = matches!(doing, Doing::Launch(_));
-        self.clocks.begin(event.host, ticket.stream);
+        // An allocation has begun when it was placed.
+        if !matches!(doing, Doing::Alloc(_)) {
+            self.clocks.begin(event.host, ticket.stream);
+        }
         match is_launch {
             true => self.defers(operation, call),
             false => self.operates(operation, call, findings),
@@ -343,13 +342,10 @@ impl Hazards {
     fn complete(&mut self, findings: &mut Findings) {
         let Some((operation, call)) = self.deferred.take() else { return };
         let ticket = operation.ticket;
-        match call {
-            Call::Alloc { .. } => {
-                self.allocates(operation);
-                self.clocks.end(ticket);
-            }
-            call => self.operates(operation, &call, findings),
+        if let Call::Alloc { .. } = call {
+            self.allocates(operation);
         }
+        self.operates(operation, &call, findings);
         let clock = self.clocks.stream(ticket.stream).clone();
         if let Doing::Launch(exec) = self.callers[operation.host].doing {
             self.last_launches[exec] = Some((ticket, clock.clone()));
@@ -361,29 +357,31 @@ impl Hazards {
     #[inline(always)]
     fn operates(&mut self, operation: Operation, call: &Call, findings: &mut Findings) {
         let Operation { stmt, ticket, .. } = operation;
+        let mut freed = None;
         match call {
             Call::Launch { takes: Takes::For(_), uses, .. } => {
                 self.touch_all(operation.by(), uses, findings);
-                self.clocks.end(ticket);
             }
-            Call::Record { event, .. } => {
-                self.clocks.end(ticket);
-                let event = self.root(*event);
-                let mark = (stmt, Clocks::of_operation(ticket));
-                self.lints.recorded(event, mark, self.clocks.stream(ticket.stream), findings);
-                self.clocks.record(ticket.stream, event);
-            }
-            Call::Wait { event, .. } => {
-                self.waits_for(stmt, ticket, *event);
-                self.clocks.end(ticket);
-            }
-            Call::Free { alloc, .. } => {
-                let freed = self.free(operation.by(), *alloc, findings);
-                self.clocks.end(ticket);
-                if let Some(freed) = freed {
-                    self.blocks.insert(freed, ticket, self.clocks.stream(ticket.stream), &mut self.memory);
-                }
-            }
+            Call::Wait { event, .. } => self.waits_for(stmt, ticket, *event),
+            Call::Free { alloc, .. } => freed = self.free(operation.by(), *alloc, findings),
+            Call::Record { .. } | Call::Alloc { .. } => {}
+            call => return self.operates_otherwise(operation, call, findings),
+        }
+        self.clocks.end(ticket);
+        if let Some(freed) = freed {
+            self.blocks.insert(freed, ticket, self.clocks.stream(ticket.stream), &mut self.memory);
+        } else if let Call::Record { event, .. } = call {
+            let event = self.root(*event);
+            let mark = (stmt, Clocks::of_operation(ticket));
+            self.lints.recorded(event, mark, self.clocks.stream(ticket.stream), findings);
+            self.clocks.record(ticket.stream, event);
+        }
+    }
+
+    /// The same for one that meets others, or lets its call return later.
+    #[inline(never)]
+    fn operates_otherwise(&mut self, operation: Operation, call: &Call, findings: &mut Findings) {
+        match call {
             Call::Launch { takes, uses, .. } => self.runs(operation, uses, takes, None, findings),
             Call::HostFunction { takes, gives, uses, .. } => {
                 self.runs(operation, uses, takes, *gives, findings);
@@ -398,12 +396,11 @@ impl Hazards {
             Call::Collective { collective, uses, .. } => {
                 self.takes_part(operation, *collective, uses, findings);
             }
-            _ => self.clocks.end(ticket),
+            _ => self.clocks.end(operation.ticket),
         }
     }
 
     /// A part of a collective.
-    #[inline(never)]
     fn takes_part(
         &mut self,
         operation: Operation,
@@ -421,7 +418,6 @@ impl Hazards {
     }
 
     /// An operation that may run until a signal is given, and may give one.
-    #[inline(never)]
     fn runs(
         &mut self,
         operation: Operation,
@@ -442,7 +438,6 @@ impl Hazards {
     }
 
     /// A copy or a memset. In a graph its call returns at once.
-    #[inline(never)]
     fn transfers(&mut self, operation: Operation, uses: &[Use], returns: Returns, findings: &mut Findings) {
         let Operation { host, ticket, .. } = operation;
         let is_call = !matches!(self.callers[host].doing, Doing::Launch(_));
