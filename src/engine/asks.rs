@@ -52,18 +52,33 @@ impl Cuts {
         self.counters.chunks_exact(self.width.max(1))
     }
 
-    /// Takes the last one away again.
-    pub fn pop(&mut self) {
-        self.counters.truncate(self.counters.len() - self.width);
+    /// Takes one of them away; the last one gets its place.
+    pub fn swap_remove(&mut self, at: usize) {
+        let last = self.counters.len() - self.width;
+        self.counters.copy_within(last.., at * self.width);
+        self.counters.truncate(last);
     }
 
     /// Adds the join of two, unless it is there already.
     pub fn push_joined(&mut self, one: &Cut, other: &Cut) {
-        let from = self.counters.len();
         self.counters.extend(one.iter().zip(other).map(|(one, other)| *one.max(other)));
-        let (before, new) = self.counters.split_at(from);
+        self.drop_last_if_known();
+    }
+
+    /// Adds the join of one of them and another cut, unless it is there already.
+    pub fn push_join_of(&mut self, at: usize, other: &Cut) {
+        let from = at * self.width;
+        self.counters.extend_from_within(from..from + self.width);
+        let last = self.counters.len() - self.width;
+        join(&mut self.counters[last..], other);
+        self.drop_last_if_known();
+    }
+
+    fn drop_last_if_known(&mut self) {
+        let last = self.counters.len() - self.width;
+        let (before, new) = self.counters.split_at(last);
         if before.chunks_exact(self.width.max(1)).any(|cut| cut == new) {
-            self.counters.truncate(from);
+            self.counters.truncate(last);
         }
     }
 }
@@ -88,7 +103,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     pub(super) fn asks(&mut self, host: HostId, call: &Call, asks: &mut Asks) {
         let width = self.streams.len();
         asks.is_held = false;
-        [&mut asks.ways, &mut asks.alone, &mut asks.together].map(|cuts| cuts.clear(width));
+        for cuts in [&mut asks.ways, &mut asks.alone, &mut asks.together] {
+            cuts.clear(width);
+        }
         match self.threads.hosts[host].blocked {
             Some(Blocked { awaited, .. }) => self.asks_of_blocked(host, call, awaited, asks),
             None => match self.shares.with_events(call) {
@@ -156,8 +173,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             | Call::Reserve { .. }
             | Call::Read(_)
             | Call::Peek(_)
-            | Call::Snapshot(_)
-            | Call::Import { .. } => self.asks_of_devices(asks),
+            | Call::Snapshot(_) => self.asks_of_devices(asks),
             _ => {}
         }
     }
@@ -282,6 +298,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     /// The progress of devices.
     pub fn progress(&mut self) -> &mut P {
         &mut self.progress
+    }
+
+    /// What devices have completed, as a host sees it.
+    pub fn done(&self) -> &Cut {
+        self.progress.done()
     }
 
     /// The operations that later answers may hang on: frees that are not observed, and functions that will give a signal.

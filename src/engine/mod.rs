@@ -22,7 +22,7 @@ mod threads;
 mod timeline;
 mod walk;
 
-pub use asks::Asks;
+pub use asks::{Asks, Cuts};
 pub use choice::{Chooser, Seeded};
 pub use machine::Machine;
 pub use run::{Ending, Limits, Stop, run, run_on};

@@ -8,7 +8,7 @@ use super::{Asks, Chooser, Machine, Progress};
 use crate::base::{HostId, StmtId, reuse_on_clone};
 use crate::model::Allocator;
 use crate::scenario::{Cursor, Program};
-use crate::trace::{Call, Failure, Reply, Setup, Sink};
+use crate::trace::{Call, Cut, Failure, Reply, Setup, Sink};
 use std::task::Poll;
 
 /// A run in progress.
@@ -50,6 +50,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Walk<A, P, C, S> {
         self.places.fetch(program, &mut self.machine, host)
     }
 
+    /// The latest call of a thread.
+    pub fn call(&self, host: HostId) -> &Call {
+        self.places.call(host)
+    }
+
     /// Makes the next call of a thread, or goes on with the one that blocks it.
     ///
     /// # Errors
@@ -72,6 +77,12 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Walk<A, P, C, S> {
         self.machine.asks(host, call, asks);
     }
 
+    /// A word that tells apart the answers to the next call of a thread that is made with so much complete, where that can be
+    /// told without making it.
+    pub fn foretell(&mut self, host: HostId, done: &Cut) -> Option<u64> {
+        self.machine.foretell(host, self.places.call(host), done)
+    }
+
     /// Nothing can advance any more: tells the sink who waits for whom.
     pub fn hang(&mut self, program: &Program) -> Stop {
         self.places.hang(program, &mut self.machine)
@@ -85,6 +96,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Walk<A, P, C, S> {
     /// Lets devices complete what the progress lets them.
     pub fn advance(&mut self) {
         while self.machine.step(None) {}
+    }
+
+    /// What devices have completed.
+    pub fn done(&self) -> &Cut {
+        self.machine.done()
     }
 
     /// The progress of devices.

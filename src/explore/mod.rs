@@ -2,6 +2,7 @@
 //!
 //! It must not know how anything looks. How a text is read, with its variant and on its model, is said by who asks.
 
+pub mod exhaustive;
 pub mod fix;
 pub mod generate;
 pub mod recover;

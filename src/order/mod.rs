@@ -13,7 +13,7 @@ mod history;
 pub use deadlock::cycle;
 pub use flight::{Operation, Runs};
 
-use crate::base::{EventId, HostId, ProcessId, StreamId, mix, reuse_on_clone, words};
+use crate::base::{EventId, HostId, ProcessId, StreamId, fold_counters, reuse_on_clone};
 use crate::trace::{Cause, Cut, Setup, StreamKind, Target, Ticket, join};
 use flight::Flight;
 use history::History;
@@ -475,10 +475,7 @@ impl Order {
     /// A hash of everything that later order depends on, but for the operations in flight. `pending` are the frees that an
     /// allocator may still make somebody wait for.
     pub fn digest(&self, pending: &[Ticket]) -> u128 {
-        let add = |digest: u128, cut: &Cut| {
-            let counters: Vec<u64> = cut.iter().map(|counter| u64::from(*counter)).collect();
-            mix(&[words(digest), words(mix(&counters))].concat())
-        };
+        let add = |digest: u128, cut: &Cut| fold_counters(digest, cut);
         let lanes = self.lanes.iter().map(|lane| &lane.clock);
         let records = self.events.iter().map(|record| &record.clock);
         let cuts = lanes.chain(records).chain(&self.barriers).chain(&self.hosts).chain([&self.observed]);
