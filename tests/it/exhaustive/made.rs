@@ -14,7 +14,6 @@ struct Maker {
     pools: u64,
     live: Vec<String>,
     outside: Vec<String>,
-    recorded: Vec<bool>,
     named: u64,
 }
 
@@ -75,7 +74,7 @@ impl Maker {
 
     fn alloc(&mut self) {
         let (name, stream, pool) = (self.name("x"), self.stream(), self.pool());
-        let size = [4, 8, 8, 16, 16, 24, 32][self.draws.below(7) as usize];
+        let size = [4, 8, 8, 12, 16, 16, 24, 32][self.draws.below(8) as usize];
         self.line(&format!("{stream}: {name} = alloc {size}MiB from {pool} or_fails out_of_memory"));
         self.live.push(name);
     }
@@ -120,28 +119,27 @@ impl Maker {
         }
     }
 
-    fn step(&mut self, has_outside: bool) {
+    /// One line. `phase`: first memory is allocated, then freed, then asked for again and observed.
+    fn step(&mut self, phase: usize, has_outside: bool) {
+        let [allocates, frees, observes] = [[60, 5, 5], [10, 60, 10], [45, 10, 30]][phase];
         let stream = self.stream();
-        match self.draws.below(20) {
-            0..=6 => self.alloc(),
-            7..=11 if !self.live.is_empty() => self.free(),
-            12 => {
-                let event = self.draws.below(2);
-                self.line(&format!("{stream}: record e{event}"));
-                self.recorded[event as usize] = true;
-            }
-            13 => {
-                let event = self.draws.below(2);
-                self.line(&format!("{stream}: wait e{event}"));
-            }
-            14 if !self.live.is_empty() => {
-                let at = self.draws.below(self.live.len() as u64) as usize;
-                let name = self.live[at].clone();
-                self.line(&format!("{stream}: work({name})"));
-            }
-            15..=16 => self.observe(),
-            17 if has_outside => self.memory_outside(),
-            _ => self.line(&format!("{stream}: tick()")),
+        let event = self.draws.below(2);
+        let roll = self.draws.below(100);
+        match roll {
+            _ if has_outside && roll % 8 == 0 => self.memory_outside(),
+            _ if roll < allocates => self.alloc(),
+            _ if roll < allocates + frees && !self.live.is_empty() => self.free(),
+            _ if roll < allocates + frees + observes => self.observe(),
+            _ => match self.draws.below(4) {
+                0 => self.line(&format!("{stream}: record e{event}")),
+                1 => self.line(&format!("{stream}: wait e{event}")),
+                2 if !self.live.is_empty() => {
+                    let at = self.draws.below(self.live.len() as u64) as usize;
+                    let name = self.live[at].clone();
+                    self.line(&format!("{stream}: work({name})"));
+                }
+                _ => self.line(&format!("{stream}: tick()")),
+            },
         }
     }
 }
@@ -149,8 +147,10 @@ impl Maker {
 /// The program of a number, and its text.
 pub(super) fn program(number: u64) -> (Program, String) {
     let mut draws = Draws::new(number, 17);
-    let (streams, pools) = (draws.between(2, 3), draws.between(1, 2));
-    let steps = if streams == 2 { draws.between(6, 16) } else { draws.between(6, 12) };
+    let streams = draws.between(2, 3);
+    let pools = if draws.below(4) == 0 { 2 } else { 1 };
+    let most = if streams == 2 { 7 } else { 6 };
+    let phases = [0, 1, 2].map(|_| draws.between(2, most));
     let has_outside = draws.below(4) == 0;
     let mut maker = Maker {
         draws,
@@ -159,12 +159,13 @@ pub(super) fn program(number: u64) -> (Program, String) {
         pools,
         live: Vec::new(),
         outside: Vec::new(),
-        recorded: vec![false; 2],
         named: 0,
     };
     maker.declare();
-    for _ in 0..steps {
-        maker.step(has_outside);
+    for (phase, steps) in phases.into_iter().enumerate() {
+        for _ in 0..steps {
+            maker.step(phase, has_outside);
+        }
     }
     let text = maker.text;
     let (program, diagnostics) = millpond::load(&text, &Profile::default());
