@@ -28,24 +28,33 @@ struct Script {
     is_over: bool,
     /// What the run was told so far.
     told: u64,
-    been: BTreeSet<(u64, Vec<u32>, usize)>,
+    /// What devices have completed.
+    done: Vec<u32>,
+    been: BTreeSet<(u64, Vec<u32>)>,
 }
 
 impl Script {
-    /// One of so many answers. `done`: how far devices have got; `kind`: which question it is.
-    fn ask(&mut self, among: usize, done: &[u32], kind: usize) -> usize {
+    /// One of so many answers.
+    fn ask(&mut self, among: usize) -> usize {
         if self.at < self.answers.len() {
             let is_choice = among > 1;
             self.at += usize::from(is_choice);
             return if is_choice { self.answers[self.at - 1].0 } else { 0 };
         }
-        self.is_over |= !self.been.insert((self.told, done.to_vec(), kind));
+        self.is_over |= !self.been.insert((self.told, self.done.clone()));
         if self.is_over || among < 2 {
             return 0;
         }
         self.at += 1;
         self.answers.push((0, among));
         0
+    }
+
+    /// The run was told this, or has been given this answer.
+    fn tell(&mut self, what: impl Hash) {
+        let mut hasher = DefaultHasher::new();
+        (self.told, what).hash(&mut hasher);
+        self.told = hasher.finish();
     }
 
     /// Goes on to the next script; `false`: that was the last one.
@@ -56,6 +65,7 @@ impl Script {
         let Some((answer, _)) = self.answers.last_mut() else { return false };
         *answer += 1;
         (self.at, self.is_over, self.told) = (0, false, 0);
+        self.done.fill(0);
         true
     }
 }
@@ -90,9 +100,14 @@ impl Progress for Scripted {
             return None;
         }
         let among = self.running.len() + may_stop;
-        let answer = self.script.borrow_mut().ask(among, &self.done, may_stop);
-        let stream = self.running.remove(answer.checked_sub(may_stop)?);
+        let mut script = self.script.borrow_mut();
+        let Some(which) = script.ask(among).checked_sub(may_stop) else {
+            script.tell("no more for now");
+            return None;
+        };
+        let stream = self.running.remove(which);
         self.done[stream.index()] += 1;
+        script.done.clone_from(&self.done);
         Some(stream)
     }
 
@@ -105,7 +120,10 @@ impl Chooser for Scripted {
     }
 
     fn pick(&mut self, among: usize) -> usize {
-        self.script.borrow_mut().ask(among, &[], 2)
+        let mut script = self.script.borrow_mut();
+        let answer = script.ask(among);
+        script.tell(answer);
+        answer
     }
 }
 
@@ -121,10 +139,7 @@ impl Sink for Listening {
         if matches!(event.kind, Kind::Start | Kind::End) {
             return;
         }
-        let mut script = self.0.borrow_mut();
-        let mut hasher = DefaultHasher::new();
-        (script.told, event.host, event.stmt, format!("{:?}", event.kind)).hash(&mut hasher);
-        script.told = hasher.finish();
+        self.0.borrow_mut().tell((event.host, event.stmt, format!("{:?}", event.kind)));
     }
 }
 

@@ -171,3 +171,42 @@ pub(super) fn program(number: u64) -> (Program, String) {
     let (program, diagnostics) = millpond::load(&text, &Profile::default());
     (program.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}")), text)
 }
+
+/// The program of a number with two more host threads, and its text.
+pub(super) fn threads(number: u64) -> (Program, String) {
+    let mut draws = Draws::new(number, 18);
+    let lengths = [draws.between(1, 3), draws.between(1, 4)];
+    let before = draws.between(1, 3);
+    let mut maker = Maker { draws, text: String::new(), streams: 2, pools: 1, live: Vec::new(), outside: Vec::new(), named: 0 };
+    maker.declare();
+    (0..before).for_each(|_| maker.alloc());
+    if maker.is_one_in(2) {
+        maker.free();
+    }
+    let has_signal = maker.is_one_in(3);
+    for (nth, length) in lengths.into_iter().enumerate() {
+        // A name is one thread's only, so that no line depends on whether another one was carried out.
+        let others = maker.live.split_off(maker.live.len() / (2 - nth));
+        maker.line(&format!("thread t{nth} {{"));
+        if has_signal && nth == 1 {
+            maker.line("await go");
+        }
+        for _ in 0..length {
+            let phase = maker.draws.below(3) as usize;
+            maker.step(phase, false);
+        }
+        if has_signal && nth == 0 {
+            maker.line("signal go");
+        }
+        maker.line("}");
+        maker.live = others;
+    }
+    maker.line("join t0");
+    maker.line("join t1");
+    if maker.is_one_in(2) {
+        maker.alloc();
+    }
+    let text = maker.text;
+    let (program, diagnostics) = millpond::load(&text, &Profile::default());
+    (program.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}")), text)
+}

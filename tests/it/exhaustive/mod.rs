@@ -5,10 +5,8 @@ mod made;
 mod told;
 
 use crate::budget;
-use millpond::base::PoolId;
 use millpond::explore::exhaustive::{Coverage, Keeps, Limits, explore, follow, maximise};
 use millpond::scenario::Program;
-use millpond::trace::{Attribute, Figure};
 use std::collections::BTreeSet;
 use told::{Story, Told};
 
@@ -24,17 +22,16 @@ fn searched(program: &Program) -> (BTreeSet<Story>, Coverage) {
     (stories, coverage)
 }
 
-#[test]
-fn the_outcomes_are_those_of_brute_force() {
-    let (mut compared, mut sum, mut skipped, mut most) = (0, 0, 0, 0);
-    for number in 0.. {
-        if compared == budget(10) {
-            break;
-        }
-        let (program, text) = made::program(number);
-        let Some(expected) = brute::outcomes(&program, 100_000) else {
-            skipped += 1;
-            continue;
+/// Compares the search with brute force on so many programs. Says how many outcomes there were.
+fn compare(made: fn(u64) -> (Program, String), programs: u64) -> usize {
+    let (mut sum, mut most, mut number) = (0, 0, 0);
+    for _ in 0..programs {
+        let (program, text, expected) = loop {
+            let (program, text) = made(number);
+            number += 1;
+            if let Some(expected) = brute::outcomes(&program, 100_000) {
+                break (program, text, expected);
+            }
         };
         let (found, coverage) = searched(&program);
         assert!(coverage.is_complete());
@@ -46,18 +43,34 @@ fn the_outcomes_are_those_of_brute_force() {
             expected.len(),
             found.len()
         );
-        compared += 1;
         sum += expected.len();
         most = most.max(expected.len());
-        for pool in (0..program.setup.pools.len()).map(PoolId::from_usize) {
-            for (at, figure) in [Figure::Attribute(Attribute::ReservedHigh), Figure::Maps].into_iter().enumerate() {
-                let greatest = expected.iter().map(|story| story.figures[pool.index()][at]).max();
-                let maximum = maximise(&program, pool, figure, Limits::default()).expect("there is a run");
-                assert!(maximum.coverage.is_complete());
-                assert_eq!(Some(maximum.value), greatest, "program {number}, {figure:?}:\n{text}");
-            }
+        greatest_values(&program, &text, &expected);
+    }
+    println!("{programs} programs, {sum} outcomes, at most {most} of one; {} were too large", number - programs);
+    sum
+}
+
+/// The greatest values of figures are those of the outcomes.
+fn greatest_values(program: &Program, text: &str, expected: &BTreeSet<Story>) {
+    for pool in program.setup.pools.indices() {
+        for (at, figure) in told::FIGURES.into_iter().enumerate() {
+            let greatest = expected.iter().map(|story| story.figures[pool.index()][at]).max();
+            let maximum = maximise(program, pool, figure, Limits::default()).expect("there is a run");
+            assert!(maximum.coverage.is_complete());
+            assert_eq!(Some(maximum.value), greatest, "{figure:?}:\n{text}");
         }
     }
-    println!("{compared} programs, {sum} outcomes, at most {most}; {skipped} skipped");
-    assert!(sum > 2 * compared as usize);
+}
+
+#[test]
+fn the_outcomes_are_those_of_brute_force() {
+    let programs = budget(12);
+    assert!(compare(made::program, programs) as u64 > 2 * programs, "there is something to find");
+}
+
+#[test]
+fn the_outcomes_of_several_threads_are_those_of_brute_force() {
+    let programs = budget(6);
+    assert!(compare(made::threads, programs) as u64 > 2 * programs, "there is something to find");
 }

@@ -4,8 +4,16 @@ use millpond::base::{HostId, IndexVec, PoolId, StmtId};
 use millpond::engine::Stop;
 use millpond::oracle::{Broken, Expectations};
 use millpond::scenario::Program;
-use millpond::trace::{AllocId, Detail, Event, Kind, PoolState, Sink};
+use millpond::trace::{AllocId, Attribute, Detail, Event, Figure, Kind, PoolState, Sink};
 use std::collections::BTreeMap;
+
+/// The figures whose greatest values are looked for: with a bound on what is still to come, and without one.
+pub(super) const FIGURES: [Figure; 4] = [
+    Figure::Attribute(Attribute::ReservedHigh),
+    Figure::Attribute(Attribute::Used),
+    Figure::Pending,
+    Figure::Maps,
+];
 
 /// What a run has come to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,8 +24,8 @@ pub(super) struct Story {
     pub(super) verdict: String,
     /// The figures of the pools in the end.
     pub(super) pools: Vec<String>,
-    /// The most that each pool had reserved, and how often it has mapped.
-    pub(super) figures: Vec<[u64; 2]>,
+    /// For each pool, those of [`FIGURES`].
+    pub(super) figures: Vec<[u64; 4]>,
 }
 
 /// Listens to a run.
@@ -56,7 +64,7 @@ impl<'p> Told<'p> {
             stop: format!("{stop:?}"),
             verdict,
             pools: pools.iter().map(|state| format!("{state:?}")).collect(),
-            figures: pools.iter().map(|state| [state.reserved_high.0, state.maps]).collect(),
+            figures: pools.iter().map(|state| FIGURES.map(|figure| state.figure(figure))).collect(),
         }
     }
 
