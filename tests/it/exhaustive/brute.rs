@@ -6,7 +6,7 @@
 //! one has been that was told the same and whose devices have got as far.
 
 use super::told::{Story, Told};
-use millpond::base::{Nanos, StmtId, StreamId};
+use millpond::base::{Draws, Nanos, StmtId, StreamId};
 use millpond::engine::{Chooser, Limits, Machine, Progress, run_on};
 use millpond::model::Allocator;
 use millpond::model::cuda::Cuda;
@@ -31,11 +31,16 @@ struct Script {
     /// What devices have completed.
     done: Vec<u32>,
     been: BTreeSet<(u64, Vec<u32>)>,
+    /// Answers at random, instead.
+    draws: Option<Draws>,
 }
 
 impl Script {
     /// One of so many answers.
     fn ask(&mut self, among: usize) -> usize {
+        if let Some(draws) = &mut self.draws {
+            return draws.below(among as u64) as usize;
+        }
         if self.at < self.answers.len() {
             let is_choice = among > 1;
             self.at += usize::from(is_choice);
@@ -64,9 +69,14 @@ impl Script {
         }
         let Some((answer, _)) = self.answers.last_mut() else { return false };
         *answer += 1;
+        self.rewind();
+        true
+    }
+
+    /// Another run begins.
+    fn rewind(&mut self) {
         (self.at, self.is_over, self.told) = (0, false, 0);
         self.done.fill(0);
-        true
     }
 }
 
@@ -96,11 +106,11 @@ impl Progress for Scripted {
 
     fn next(&mut self, until: Option<Nanos>) -> Option<StreamId> {
         let may_stop = usize::from(until.is_some());
-        if self.running.is_empty() {
-            return None;
-        }
         let among = self.running.len() + may_stop;
         let mut script = self.script.borrow_mut();
+        if among == 0 {
+            return None;
+        }
         let Some(which) = script.ask(among).checked_sub(may_stop) else {
             script.tell("no more for now");
             return None;
@@ -145,26 +155,10 @@ impl Sink for Listening {
 
 /// Everything that a program can come to. `None`: more than so many runs.
 pub(super) fn outcomes(program: &Program, most: u64) -> Option<BTreeSet<Story>> {
-    match program.setup.model {
-        Model::Cuda => of_model(Cuda::new, program, most),
-        Model::Oxicuda => of_model(Oxicuda::new, program, most),
-    }
-}
-
-fn of_model<A: Allocator>(new: fn(&Setup) -> A, program: &Program, most: u64) -> Option<BTreeSet<Story>> {
     let script = Shared::default();
     let mut stories = BTreeSet::new();
-    let setup = &program.setup;
     for _ in 0..most {
-        let devices = Scripted { script: script.clone(), running: Vec::new(), done: vec![0; setup.streams.len()] };
-        let mut told = Told::new(program);
-        let sink = (&mut told, Listening(script.clone()));
-        let mut machine = Machine::new(setup, new(setup), devices.clone(), devices, sink);
-        let ending = run_on(program, &mut machine, Limits::default());
-        let pools = setup.pools.indices().map(|pool| machine.model().state(pool)).collect();
-        if !script.borrow().is_over {
-            stories.insert(told.story(program, pools, ending.stop));
-        }
+        stories.extend(run(program, &script));
         if !script.borrow_mut().advance() {
             return Some(stories);
         }
@@ -172,3 +166,34 @@ fn of_model<A: Allocator>(new: fn(&Setup) -> A, program: &Program, most: u64) ->
     None
 }
 
+/// What so many random runs come to.
+pub(super) fn samples(program: &Program, runs: u64, seed: u64) -> BTreeSet<Story> {
+    let script = Shared::default();
+    script.borrow_mut().draws = Some(Draws::new(seed, 19));
+    let stories = (0..runs).map(|_| {
+        script.borrow_mut().rewind();
+        run(program, &script).expect("it is never over before its end")
+    });
+    stories.collect()
+}
+
+/// The run of a script, unless it was given up.
+fn run(program: &Program, script: &Shared) -> Option<Story> {
+    match program.setup.model {
+        Model::Cuda => run_with(Cuda::new, program, script),
+        Model::Oxicuda => run_with(Oxicuda::new, program, script),
+    }
+}
+
+fn run_with<A: Allocator>(new: fn(&Setup) -> A, program: &Program, script: &Shared) -> Option<Story> {
+    let setup = &program.setup;
+    let devices =
+        Scripted { script: script.clone(), running: Vec::new(), done: vec![0; setup.streams.len()] };
+    let mut told = Told::new(program);
+    let sink = (&mut told, Listening(script.clone()));
+    let mut machine = Machine::new(setup, new(setup), devices.clone(), devices, sink);
+    let ending = run_on(program, &mut machine, Limits::default());
+    let pools = setup.pools.indices().map(|pool| machine.model().state(pool)).collect();
+    let is_over = script.borrow().is_over;
+    (!is_over).then(|| told.story(program, pools, ending.stop))
+}

@@ -172,10 +172,10 @@ pub(super) fn program(number: u64) -> (Program, String) {
     (program.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}")), text)
 }
 
-/// The program of a number with two more host threads, and its text.
-pub(super) fn threads(number: u64) -> (Program, String) {
+/// The program of a number with two more host threads of at most so many lines, and its text.
+pub(super) fn threads(number: u64, most: u64) -> (Program, String) {
     let mut draws = Draws::new(number, 18);
-    let lengths = [draws.between(1, 3), draws.between(1, 4)];
+    let lengths = [draws.between(1, most), draws.between(1, most)];
     let before = draws.between(1, 3);
     let mut maker = Maker { draws, text: String::new(), streams: 2, pools: 1, live: Vec::new(), outside: Vec::new(), named: 0 };
     maker.declare();
