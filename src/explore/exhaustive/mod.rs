@@ -6,6 +6,7 @@
 //! not know how an outcome is told, nor what is expected of it: whoever asks follows a witness with a sink of its own.
 
 mod branches;
+mod footprints;
 mod frontier;
 mod maximum;
 mod memory;

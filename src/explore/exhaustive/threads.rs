@@ -1,6 +1,7 @@
 //! Which host threads have to be tried at a point.
 
 use super::branches::{Branches, Led};
+use super::footprints::Footprints;
 use crate::base::HostId;
 use crate::model::Allocator;
 use crate::scenario::{Action, Instruction, Program};
@@ -10,6 +11,7 @@ use crate::scenario::{Action, Instruction, Program};
 pub(super) struct Threads {
     /// Whether a call may ask about any operation, and not only about frees.
     pub(super) asks_about_all: bool,
+    footprints: Option<Footprints>,
     hosts: Vec<HostId>,
 }
 
@@ -18,7 +20,8 @@ impl Threads {
         let asks = |instruction: &Instruction| {
             matches!(instruction, Instruction::Call { action, .. } if asks_about_all(action))
         };
-        Self { asks_about_all: program.code.iter().any(asks), hosts: Vec::new() }
+        let asks_about_all = program.code.iter().any(asks);
+        Self { asks_about_all, footprints: Footprints::of(program), hosts: Vec::new() }
     }
 
     /// The threads whose turns have to be tried; none where nobody can go on, `None` where all of them have ended.
@@ -33,7 +36,28 @@ impl Threads {
             return None;
         }
         self.hosts.retain(|host| branches.can_go_on(walk, *host));
+        if let Some(apart) = self.apart(walk) {
+            self.hosts.clear();
+            self.hosts.push(apart);
+        }
         Some(&self.hosts)
+    }
+
+    /// A thread whose next turn comes to the same whatever the others do before it, and so may come first. Whoever is left out
+    /// here is tried later, and a run has only so many turns, so that nobody is left out for ever.
+    fn apart<A: Allocator>(&self, walk: &Led<A>) -> Option<HostId> {
+        let footprints = self.footprints.as_ref().filter(|_| self.hosts.len() > 1 || walk.alive().len() > 1)?;
+        let place = |host: HostId| (walk.cursor().place(host).0, walk.is_blocked(host));
+        let is_apart = |host: &&HostId| {
+            let (at, has_call) = place(**host);
+            let next = footprints.next(at, has_call);
+            let mut others = walk.alive().iter().filter(|other| *other != *host);
+            others.all(|other| {
+                let (at, has_call) = place(*other);
+                !footprints.conflicts(next, at, has_call)
+            })
+        };
+        self.hosts.iter().find(is_apart).copied()
     }
 }
 
