@@ -160,10 +160,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 join(&mut asks.cut, &both);
                 self.close(&mut asks.cut, &mut asks.together);
             }
-            Call::Await(signal) | Call::Import { under: signal, .. } => {
-                if self.threads.signals[*signal].given.is_some() {
-                    self.promises_of(*signal, asks);
-                }
+            Call::Await(signal) | Call::Import { under: signal, .. }
+                if self.threads.signals[*signal].given.is_some() =>
+            {
+                self.promises_of(*signal, asks);
             }
             Call::Graph(GraphCall::Begin(_) | GraphCall::Node { .. }) => {}
             Call::Graph(_) | Call::Destroy(Resource::Graph(_) | Resource::Exec(_)) => self.everything(asks),
@@ -249,13 +249,13 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     /// Adds what must be complete for all of the cut to be complete, itself included; more than one where there are several
     /// ways, none where it cannot be for now.
-    fn close(&self, cut: &mut Vec<u32>, into: &mut Cuts) {
+    fn close(&self, cut: &mut [u32], into: &mut Cuts) {
         match self.order.close(cut, |operation, ticket, cut| self.brings(operation, ticket, cut)) {
             Ok(()) => into.push(cut),
             Err(Obstacle::Never) => {}
             Err(Obstacle::OneOf(tickets)) => {
                 for ticket in tickets {
-                    let mut way = cut.clone();
+                    let mut way = cut.to_vec();
                     let seq = &mut way[ticket.stream.index()];
                     *seq = (*seq).max(ticket.seq);
                     self.close(&mut way, into);

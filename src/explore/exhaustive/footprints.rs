@@ -3,7 +3,7 @@
 //! It is coarse where that costs little: all memory is one thing, since pools share devices and addresses, and so is how far
 //! devices have got. What is not spelled out touches everything.
 
-use crate::base::{BufferId, EventId, Idx, StreamId};
+use crate::base::{BufferId, EventId, StreamId};
 use crate::scenario::{Action, Chosen, Instruction, Place, Program, SyncTarget};
 use crate::trace::{StreamKind, Takes};
 
@@ -34,7 +34,9 @@ impl Footprint {
             return !self.is_empty() && !other.is_empty();
         }
         let meet = |one: &Things, other: &Things| one.iter().zip(other).any(|(one, other)| one & other != 0);
-        meet(&self.changes, &other.changes) || meet(&self.changes, &other.looks) || meet(&self.looks, &other.changes)
+        meet(&self.changes, &other.changes)
+            || meet(&self.changes, &other.looks)
+            || meet(&self.looks, &other.changes)
     }
 
     /// Adds another one; says whether that made a difference.
@@ -86,7 +88,7 @@ impl Footprints {
         }
         let mut own: Vec<Footprint> = code.iter().map(|instruction| numbers.footprint(instruction)).collect();
         own.push(Footprint::default());
-        let next = closed(code, &own, |instruction| is_call(instruction));
+        let next = closed(code, &own, is_call);
         let ahead = closed(code, &own, |_| false);
         Some(Self { own, next, ahead })
     }
@@ -116,7 +118,9 @@ fn closed(code: &[Instruction], own: &[Footprint], ends: impl Fn(&Instruction) -
         for at in (0..code.len()).rev().filter(|at| !ends(&code[*at])) {
             let ways = match &code[at] {
                 Instruction::Exit { .. } => [None, None],
-                Instruction::Spawn { end, .. } | Instruction::Repeat { end, .. } => [Some(at + 1), Some(end + 1)],
+                Instruction::Spawn { end, .. } | Instruction::Repeat { end, .. } => {
+                    [Some(at + 1), Some(end + 1)]
+                }
                 Instruction::Otherwise { end, .. } => [Some(at + 1), Some(*end)],
                 Instruction::Again { start, .. } => [Some(at + 1), Some(start + 1)],
                 _ => [Some(at + 1), None],

@@ -50,7 +50,6 @@ impl Memory {
     }
 
     /// What an outcome is made of.
-
     pub(super) fn kept(&self) -> u128 {
         self.kept
     }

@@ -87,7 +87,8 @@ impl Coverage {
         let asks = |instruction: &Instruction| {
             matches!(instruction, Instruction::Call { action: Action::Elapsed { .. }, .. })
         };
-        let asks_for_times = program.code.iter().any(asks) || program.expects.iter().any(|expect| matches!(expect.demand, Demand::Moments { .. }));
+        let asks_for_times = program.code.iter().any(asks)
+            || program.expects.iter().any(|expect| matches!(expect.demand, Demand::Moments { .. }));
         Self { nodes: 0, states: 0, leaves: 0, reached: None, asks_for_times }
     }
 

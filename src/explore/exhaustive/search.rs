@@ -151,7 +151,7 @@ impl<'p, A: Allocator> Search<'p, A> {
     fn go_on(&mut self, mut point: Box<Point<A>>, mut from: From, leaves: &mut impl Leaves<A>) {
         loop {
             let result = match from {
-                From::Anybody => match self.threads.to_try(&mut point.walk, &mut self.branches) {
+                From::Anybody => match self.threads.candidates(&mut point.walk, &mut self.branches) {
                     None => return self.leaf(point, None, leaves),
                     Some([]) => Err(point.walk.hang(self.program)),
                     Some([only]) => Ok(From::Thread(*only)),
@@ -224,12 +224,16 @@ impl<'p, A: Allocator> Search<'p, A> {
 
     /// A run is over.
     fn leaf(&mut self, mut point: Box<Point<A>>, stop: Option<Stop>, leaves: &mut impl Leaves<A>) {
-        point.walk.progress().reach_all();
-        let ending = point.walk.end(self.program, stop);
+        let stop = if self.threads.ends_matter {
+            point.walk.progress().reach_all();
+            point.walk.end(self.program, stop).stop
+        } else {
+            stop
+        };
         let Self { steps, coverage, .. } = self;
         coverage.leaves += 1;
         let witness = || Witness { steps: steps.clone(), turns: point.memory.turns };
-        leaves.found(&point.walk, point.memory.kept(), ending.stop, &witness);
+        leaves.found(&point.walk, point.memory.kept(), stop, &witness);
         self.spare.push(point);
     }
 
@@ -261,7 +265,8 @@ impl<'p, A: Allocator> Search<'p, A> {
         let [told, rolled] = memory.told();
         let kept = if self.keeps == Keeps::Decisions { memory.kept() } else { 0 };
         let machine = walk.machine();
-        for part in [machine.model().digest(), machine.order().digest(&self.asked_about), told, rolled, kept] {
+        for part in [machine.model().digest(), machine.order().digest(&self.asked_about), told, rolled, kept]
+        {
             hash = fold(hash, &words(part));
         }
         hash

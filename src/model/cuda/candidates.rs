@@ -14,7 +14,8 @@ impl Search<'_> {
     /// The frees of other streams, not complete by now, whose completion could change how the request is served.
     pub(super) fn candidates(&self, into: &mut Candidates) {
         let reuse = self.pool.attributes.reuse;
-        let mut before = order(self.unused_first).into_iter().take_while(|class| *class != Policy::Opportunistic);
+        let mut before =
+            order(self.unused_first).into_iter().take_while(|class| *class != Policy::Opportunistic);
         // What the classes before it serve, they serve whatever is complete.
         if !reuse.opportunistic || before.any(|class| self.pick(class).is_some()) {
             return;
@@ -38,7 +39,9 @@ impl Search<'_> {
                 continue;
             };
             run = match run {
-                Some((latest, size)) if latest.stream == at.stream => Some((latest.max(at), size + tile.size)),
+                Some((latest, size)) if latest.stream == at.stream => {
+                    Some((latest.max(at), size + tile.size))
+                }
                 other => {
                     self.alone(other, into);
                     Some((at, tile.size))

@@ -140,7 +140,7 @@ impl Search<'_> {
     pub(super) fn foretell(&self, reach: Reach) -> u64 {
         match self.serving(reach) {
             None => 0,
-            Some((class, first)) => class as u64 + 1 | u64::from(first.unwrap_or(NONE)) << 8,
+            Some((class, first)) => u64::from(first.unwrap_or(NONE)) << 8 | (class as u64 + 1),
         }
     }
 

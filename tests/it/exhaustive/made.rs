@@ -60,7 +60,9 @@ impl Maker {
                 _ => "",
             };
             let reuse = reuse.join(", ");
-            self.line(&format!("pool p{pool} on gpu0 {{ release_threshold = {threshold}, reuse = [{reuse}]{limit} }}"));
+            self.line(&format!(
+                "pool p{pool} on gpu0 {{ release_threshold = {threshold}, reuse = [{reuse}]{limit} }}"
+            ));
         }
         let kinds = ["", " non_blocking"];
         for stream in 0..self.streams {
@@ -126,7 +128,7 @@ impl Maker {
         let event = self.draws.below(2);
         let roll = self.draws.below(100);
         match roll {
-            _ if has_outside && roll % 8 == 0 => self.memory_outside(),
+            _ if has_outside && roll.is_multiple_of(8) => self.memory_outside(),
             _ if roll < allocates => self.alloc(),
             _ if roll < allocates + frees && !self.live.is_empty() => self.free(),
             _ if roll < allocates + frees + observes => self.observe(),
@@ -152,15 +154,8 @@ pub(super) fn program(number: u64) -> (Program, String) {
     let most = if streams == 2 { 7 } else { 6 };
     let phases = [0, 1, 2].map(|_| draws.between(2, most));
     let has_outside = draws.below(4) == 0;
-    let mut maker = Maker {
-        draws,
-        text: String::new(),
-        streams,
-        pools,
-        live: Vec::new(),
-        outside: Vec::new(),
-        named: 0,
-    };
+    let mut maker =
+        Maker { draws, text: String::new(), streams, pools, live: Vec::new(), outside: Vec::new(), named: 0 };
     maker.declare();
     for (phase, steps) in phases.into_iter().enumerate() {
         for _ in 0..steps {
@@ -177,7 +172,15 @@ pub(super) fn threads(number: u64, most: u64) -> (Program, String) {
     let mut draws = Draws::new(number, 18);
     let lengths = [draws.between(1, most), draws.between(1, most)];
     let before = draws.between(1, 3);
-    let mut maker = Maker { draws, text: String::new(), streams: 2, pools: 1, live: Vec::new(), outside: Vec::new(), named: 0 };
+    let mut maker = Maker {
+        draws,
+        text: String::new(),
+        streams: 2,
+        pools: 1,
+        live: Vec::new(),
+        outside: Vec::new(),
+        named: 0,
+    };
     maker.declare();
     (0..before).for_each(|_| maker.alloc());
     if maker.is_one_in(2) {

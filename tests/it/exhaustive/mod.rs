@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use told::{Story, Told};
 
 /// Programs that brute force would need more runs for are left out.
-const RUNS_MAX: u64 = 20_000;
+const RUNS_MAX: u64 = 5_000;
 
 /// What the search finds, each outcome as a run of its own tells it.
 fn searched(program: &Program) -> (BTreeSet<Story>, Coverage) {
@@ -50,7 +50,10 @@ fn compare(made: impl Fn(u64) -> (Program, String), programs: u64) -> usize {
         most = most.max(expected.len());
         greatest_values(&program, &text, &expected);
     }
-    println!("{programs} programs, {sum} outcomes, at most {most} of one; {} were too large", number - programs);
+    println!(
+        "{programs} programs, {sum} outcomes, at most {most} of one; {} were too large",
+        number - programs
+    );
     sum
 }
 
@@ -88,7 +91,11 @@ fn random_runs_of_threads_come_to_nothing_else() {
         assert!(coverage.is_complete());
         let seen = brute::samples(&program, 300, number);
         let missing = seen.difference(&found).next();
-        assert!(missing.is_none(), "program {number}:\n{text}\nmissing: {missing:#?}\nthere: {:#?}", found.first());
+        assert!(
+            missing.is_none(),
+            "program {number}:\n{text}\nmissing: {missing:#?}\nthere: {:#?}",
+            found.first()
+        );
         (found_in_all, seen_in_all) = (found_in_all + found.len(), seen_in_all + seen.len());
     }
     println!("{found_in_all} outcomes, {seen_in_all} of them in random runs");

@@ -52,7 +52,8 @@ impl<'p> Told<'p> {
             Some(Stop::Deadlock { .. }) | None => None,
         };
         let verdict = self.judge.finish(broken);
-        let mut findings: Vec<String> = verdict.findings.iter().map(|finding| format!("{finding:?}")).collect();
+        let mut findings: Vec<String> =
+            verdict.findings.iter().map(|finding| format!("{finding:?}")).collect();
         findings.sort();
         let mut failed: Vec<String> = verdict.failed.iter().map(|failed| format!("{failed:?}")).collect();
         failed.sort();
