@@ -4,6 +4,7 @@ use crate::base::nearest;
 use crate::scenario::{Allowed, Levels};
 use crate::trace::{FindingKind, Severity};
 use clap::Args;
+use std::fmt;
 
 /// What becomes of findings.
 #[derive(Debug, Args)]
@@ -22,6 +23,17 @@ impl LevelArguments {
             allowed: self.allow.iter().map(|kind| Allowed { kind: *kind, on: None }).collect(),
             denied: self.deny.iter().flat_map(|denied| denied.kinds()).collect(),
         }
+    }
+}
+
+impl fmt::Display for LevelArguments {
+    /// As they are written, with a blank before each.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.allow.iter().try_for_each(|kind| write!(f, " --allow {kind}"))?;
+        self.deny.iter().try_for_each(|denied| match denied {
+            Denied::One(kind) => write!(f, " --deny {kind}"),
+            Denied::From(severity) => write!(f, " --deny {}s", severity.name()),
+        })
     }
 }
 

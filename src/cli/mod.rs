@@ -2,11 +2,17 @@
 //!
 //! One file a subcommand. It puts the parts together and decides nothing about a run.
 
+#![allow(
+    clippy::disallowed_types,
+    reason = "it measures how long a person waits; a run knows only virtual time"
+)]
+
 mod annotations;
 mod check;
 mod diagnostics;
 mod excerpt;
 mod explain;
+mod explore;
 mod fix;
 mod fmt;
 mod generate;
@@ -17,6 +23,7 @@ mod new;
 mod outside;
 mod parallel;
 mod progress;
+mod replay;
 mod run;
 mod scenario;
 mod shell;
@@ -49,6 +56,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Run),
+    Explore(explore::Explore),
+    Replay(replay::Replay),
     Check(check::Check),
     Test(test::Test),
     Fmt(fmt::Fmt),
@@ -95,6 +104,19 @@ fn on_model(mut program: Program, model: Option<Model>) -> Program {
     program
 }
 
+/// A program whose constant durations vary by so many percents.
+fn with_jitter(mut program: Program, percent: u8) -> Program {
+    program.setup.jitter = percent;
+    program
+}
+
+/// Reads the argument of `--jitter`.
+fn jitter(text: &str) -> Result<u8, String> {
+    let number = text.strip_suffix('%').ok_or("expected a whole number of percents, such as `20%`")?;
+    let percent = number.parse::<u8>().ok().filter(|percent| *percent <= 100);
+    percent.ok_or("expected whole percents from `0%` to `100%`".to_owned())
+}
+
 /// What there is to try, for who gives no command.
 const GREETING: &str = "\
 Millpond simulates CUDA's stream-ordered memory allocator. No GPU needed.
@@ -118,6 +140,8 @@ pub fn main() -> ExitCode {
     };
     let result = match command {
         Command::Run(run) => run.run(),
+        Command::Explore(explore) => explore.run(),
+        Command::Replay(replay) => replay.run(),
         Command::Check(check) => check.run(),
         Command::Test(test) => test.run(),
         Command::Fmt(fmt) => fmt.run(),

@@ -18,6 +18,18 @@ impl Progress {
         Self(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
     }
 
+    /// No run made of so many, or in so much time.
+    pub(super) fn of_runs(count: Option<u64>, time: Option<Duration>) -> Self {
+        let template = match count {
+            Some(_) => "{wide_bar} {human_pos}/{human_len} runs, {per_sec}, {eta} left",
+            None => "{spinner} {human_pos} runs, {per_sec}, {elapsed}{msg}",
+        };
+        let bar = ProgressBar::with_draw_target(count, ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template(template);
+        let message = time.map(|time| format!(" of {time:?}")).unwrap_or_default();
+        Self(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_message(message))
+    }
+
     /// So many things are done.
     pub(super) fn done(&self, count: usize) {
         if self.0.is_hidden() && self.0.elapsed() >= PATIENCE {

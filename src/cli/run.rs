@@ -4,6 +4,7 @@ use super::levels::LevelArguments;
 use super::outside::{self, Complaint, Output, Status};
 use super::{Accepted, Outcome, Remedies, Scenario, Settings, sweep};
 use crate::report::{Notation, Options};
+use crate::scenario::Program;
 use crate::trace::Model;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
@@ -47,33 +48,36 @@ Formats: docs/formats.md has every field.
 Exit status: 0 holds, 1 fails, 2 the input is wrong or cannot be read")]
 pub(super) struct Run {
     /// The scenario; - is standard input
-    file: PathBuf,
+    pub(super) file: PathBuf,
     /// Draws the durations of kernels
     #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    pub(super) seed: u64,
+    /// Lets constant durations and what calls cost the host vary by so many percents, drawn by the seed
+    #[arg(long, value_name = "P%", value_parser = super::jitter, default_value = "0%", hide_default_value = true)]
+    pub(super) jitter: u8,
     /// A report for people; or data for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    pub(super) format: Format,
     /// Runs a variant of the scenario rather than the scenario as it stands
     #[arg(long, value_name = "NAME")]
-    variant: Option<String>,
+    pub(super) variant: Option<String>,
     /// The allocator, rather than the one that the scenario states [default: cuda]
     #[arg(long, value_name = "MODEL", value_parser = super::models())]
-    model: Option<Model>,
+    pub(super) model: Option<Model>,
     /// Runs with other values and prints a row for each; may be given several times
     #[arg(long, value_name = "NAME=V,V,..")]
-    set: Vec<String>,
+    pub(super) set: Vec<String>,
     /// The device and driver: default, data_centre, small_card, or a file like profiles/default.ron
     #[arg(long, value_name = "NAME|FILE", default_value = "default", hide_default_value = true)]
-    profile: PathBuf,
+    pub(super) profile: PathBuf,
     #[command(flatten)]
-    levels: LevelArguments,
+    pub(super) levels: LevelArguments,
     /// The folder of accepted snapshots [default: `snapshots` beside `scenarios`]
     #[arg(long, value_name = "DIR")]
-    snapshots: Option<PathBuf>,
+    pub(super) snapshots: Option<PathBuf>,
     /// Writes to a file, once it is whole
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -92,7 +96,12 @@ pub(super) enum Format {
 
 impl Run {
     pub(super) fn run(&self) -> Result<Status, Complaint> {
-        let scenario = Scenario::read(&self.file)?.with_snapshots_in(self.snapshots.as_deref());
+        self.on(Scenario::read(&self.file)?)
+    }
+
+    /// Runs a scenario that was read from the file.
+    pub(super) fn on(&self, scenario: Scenario) -> Result<Status, Complaint> {
+        let scenario = scenario.with_snapshots_in(self.snapshots.as_deref());
         let scenario = scenario.with_profile(&self.profile)?;
         let colour = outside::colour(&io::stderr());
         let (programs, warnings) = match scenario.load_all() {
@@ -106,11 +115,12 @@ impl Run {
             outside::print_error(&scenario.rendered(&warnings, colour));
         }
         let program = scenario.chosen(programs, self.variant.as_deref())?;
-        // Accepted snapshots are those of the model that the text states.
-        let is_other = self.model.is_some_and(|model| model != program.setup.model);
+        // Accepted snapshots are those of the model and the durations that the text states.
+        let is_other = self.jitter > 0 || self.model.is_some_and(|model| model != program.setup.model);
         let accepted = if is_other { Accepted::Ignored } else { Accepted::Compared };
         let levels = self.levels.levels();
         let program = super::with_levels(super::on_model(program, self.model), &levels);
+        let program = super::with_jitter(program, self.jitter);
         let to_terminal = self.output.is_none();
         let options = Options {
             width: if to_terminal { outside::width() } else { 80 },
@@ -120,25 +130,40 @@ impl Run {
         if !self.set.is_empty() {
             let Some(values) = sweep::Values::read(&self.set)? else { return Ok(Status::Wrong) };
             let variant = self.variant.as_deref();
-            let settings = sweep::Sweeping { settings, variant, model: self.model, levels };
+            let settings =
+                sweep::Sweeping { settings, variant, model: self.model, jitter: self.jitter, levels };
             return sweep::run(&scenario, &values, &settings, self.format, self.output.as_deref());
         }
+        let outcome = self.report(&scenario, &program, &settings)?;
+        if self.format != Format::Text || !to_terminal {
+            self.explain(&scenario, &outcome);
+        }
+        Ok(outcome.status())
+    }
+
+    /// Runs and writes what was asked for.
+    fn report(
+        &self,
+        scenario: &Scenario,
+        program: &Program,
+        settings: &Settings,
+    ) -> Result<Outcome, Complaint> {
         let mut output = Output::open(self.output.as_deref())?;
         let lines = |notation, output: &mut Output| {
-            let result = scenario.run_as_lines(&program, &settings, notation, output);
+            let result = scenario.run_as_lines(program, settings, notation, output);
             result.map(|(outcome, written)| (outcome, written.map(drop)))
         };
         let result = match self.format {
-            Format::Text => scenario.run(&program, &settings).map(|outcome| {
+            Format::Text => scenario.run(program, settings).map(|outcome| {
                 let written = output.write_all(outcome.report.as_bytes());
                 (outcome, written)
             }),
             Format::Json => lines(Notation::Json, &mut output),
             Format::Ron => lines(Notation::Ron, &mut output),
             Format::Csv => scenario
-                .run_as_csv(&program, &settings, &mut output)
+                .run_as_csv(program, settings, &mut output)
                 .map(|(outcome, written)| (outcome, written.map(drop))),
-            Format::Sarif => scenario.run_as_sarif(&program, &settings).map(|(outcome, document)| {
+            Format::Sarif => scenario.run_as_sarif(program, settings).map(|(outcome, document)| {
                 let written = output.write_all(document.as_bytes());
                 (outcome, written)
             }),
@@ -155,10 +180,7 @@ impl Run {
             return Err(Complaint::wrong(format!("cannot write the report: {error}")));
         }
         output.close()?;
-        if self.format != Format::Text || !to_terminal {
-            self.explain(&scenario, &outcome);
-        }
-        Ok(outcome.status())
+        Ok(outcome)
     }
 
     /// What fails, for whoever does not read the report itself.

@@ -6,6 +6,7 @@ use crate::base::{Diagnostic, StmtId, nearest};
 use crate::engine::Ending;
 use crate::explore::fix::{self, Fix, Limits, Search};
 use crate::explore::recover::Recovery;
+use crate::explore::{Schedule, Strategy};
 use crate::oracle::{Accounting, Finding, Recording, Verdict};
 use crate::profile::Profile;
 use crate::report::{
@@ -246,10 +247,27 @@ impl Scenario {
         diagnostics::render(&self.place.name, &self.text, diagnostics, false)
     }
 
+    /// The profile, with its name where it is part of the program.
+    pub(super) fn profile(&self) -> (Option<&str>, Profile) {
+        match &self.profile {
+            Some((name, profile)) => (
+                Some(name.as_str()).filter(|name| Profile::names().any(|known| known == *name)),
+                profile.clone(),
+            ),
+            None => (Profile::names().next(), Profile::default()),
+        }
+    }
+
+    /// The schedule of a run.
+    pub(super) fn schedule(&self, program: &Program, strategy: Strategy, seed: u64) -> Schedule {
+        let (name, profile) = self.profile();
+        Schedule::new(program, &self.text, (name, &profile), strategy, seed)
+    }
+
     pub(super) fn origin(&self, program: &Program, seed: u64) -> Origin {
         let (path, model) = (self.shown(), program.setup.model.name().to_owned());
         let profile = self.profile.as_ref().map_or("default", |(name, _)| name).to_owned();
-        Origin { path, model, profile, seed }
+        Origin { path, model, profile, seed, jitter: program.setup.jitter }
     }
 
     /// Runs, without any report.
@@ -395,7 +413,8 @@ impl Scenario {
     fn edited(&self, text: &str, like: &Program) -> Option<Program> {
         let (programs, _) = self.with_text(text.to_owned()).load_all().ok()?;
         let edited = programs.into_iter().find(|program| program.variant == like.variant)?;
-        Some(Program { levels: like.levels.clone(), ..super::on_model(edited, Some(like.setup.model)) })
+        let edited = super::with_jitter(super::on_model(edited, Some(like.setup.model)), like.setup.jitter);
+        Some(Program { levels: like.levels.clone(), ..edited })
     }
 
     /// The fixes of the first findings of a program that no line expects.

@@ -111,8 +111,7 @@ impl Values {
             Ok((programs, _)) => {
                 let mut programs = programs.into_iter();
                 let program = programs.find(|program| program.variant.as_deref() == sweeping.variant);
-                let program = program.map(|program| super::on_model(program, model));
-                Ok(program.map(|program| (changed, super::with_levels(program, &sweeping.levels))))
+                Ok(program.map(|program| (changed, sweeping.asked_for(program, model))))
             }
             Err(diagnostics) => {
                 self.explain(&changed, choice, &written, &diagnostics);
@@ -167,8 +166,18 @@ pub(super) struct Sweeping<'a> {
     pub(super) variant: Option<&'a str>,
     /// The model, where it is not the one that the text states.
     pub(super) model: Option<Model>,
+    /// By how many percents constant durations vary.
+    pub(super) jitter: u8,
     /// What arguments say about findings.
     pub(super) levels: Levels,
+}
+
+impl Sweeping<'_> {
+    /// A program as the arguments want it.
+    fn asked_for(&self, program: Program, model: Option<Model>) -> Program {
+        let program = super::with_jitter(super::on_model(program, model), self.jitter);
+        super::with_levels(program, &self.levels)
+    }
 }
 
 /// Runs every combination and writes the table.

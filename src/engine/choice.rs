@@ -1,6 +1,7 @@
-//! Every freedom of a run goes through a chooser: how long operations run, and which of several host threads calls first.
+//! Every freedom of a run goes through a chooser: how long operations run, how long calls hold up the host, and which of
+//! several host threads calls first.
 
-use crate::base::{Draws, IndexVec, Nanos, Seed, StmtId, reuse_on_clone, stable_hash};
+use crate::base::{Draws, IndexVec, Nanos, Seed, StmtId, mix, reuse_on_clone, stable_hash};
 use crate::scenario::Program;
 use crate::trace::Law;
 use std::sync::Arc;
@@ -9,6 +10,10 @@ use std::sync::Arc;
 pub trait Chooser {
     /// Draws how long an operation of a statement runs. Operations of one statement draw one after the other.
     fn duration(&mut self, stmt: StmtId, law: &Law) -> Nanos;
+    /// How long a call of a statement takes the host, which takes so long as stated; a `sleep` is such a call too.
+    fn delay(&mut self, _: StmtId, stated: Nanos) -> Nanos {
+        stated
+    }
     /// Which of so many host threads that could call at the same time is to call. `among` is at least 1.
     fn pick(&mut self, among: usize) -> usize;
 }
@@ -20,23 +25,39 @@ pub struct Seeded {
     seed: Seed,
     streams: Arc<IndexVec<StmtId, u64>>,
     draws: IndexVec<StmtId, Option<Draws>>,
+    /// By how many percents what is constant varies.
+    jitter: u8,
+    /// The draws of the host's own time; of no statement where nothing constant varies.
+    delays: IndexVec<StmtId, Option<Draws>>,
     threads: Draws,
 }
 
-reuse_on_clone!(Seeded { seed, streams, draws, threads });
+reuse_on_clone!(Seeded { seed, streams, draws, jitter, delays, threads });
 
 impl Seeded {
     /// The choices of this seed for this program.
     pub fn new(program: &Program, seed: u64) -> Self {
         let streams = program.statements.iter().map(|statement| statement.draws).collect();
-        let draws = program.statements.iter().map(|_| None).collect();
+        let draws: IndexVec<StmtId, Option<Draws>> = program.statements.iter().map(|_| None).collect();
+        let jitter = program.setup.jitter;
+        let delays = if jitter > 0 { draws.clone() } else { IndexVec::new() };
         let (seed, threads) = Self::sources(seed);
-        Self { seed, streams: Arc::new(streams), draws, threads }
+        Self { seed, streams: Arc::new(streams), draws, jitter, delays, threads }
     }
 
     /// Before the first choice, changes to those of another seed.
     pub(super) fn reseed(&mut self, seed: u64) {
         (self.seed, self.threads) = Self::sources(seed);
+    }
+
+    #[cold]
+    fn varied(&mut self, stmt: StmtId, stated: Nanos) -> Nanos {
+        let draws = self.delays[stmt].get_or_insert_with(|| {
+            // Apart from those of the operations of the statement.
+            self.seed.draws(mix(&[self.streams[stmt], stable_hash(&["host"])]) as u64)
+        });
+        let Law::Uniform { low, high } = Law::around(stated, self.jitter) else { return stated };
+        Nanos(draws.between(low.0, high.0))
     }
 
     fn sources(seed: u64) -> (Seed, Draws) {
@@ -47,15 +68,22 @@ impl Seeded {
 
 impl Chooser for Seeded {
     fn duration(&mut self, stmt: StmtId, law: &Law) -> Nanos {
-        if let Law::Constant(duration) = *law {
-            return duration;
-        }
+        let law = match *law {
+            Law::Constant(duration) if self.jitter == 0 => return duration,
+            Law::Constant(duration) => Law::around(duration, self.jitter),
+            law => law,
+        };
         let draws = self.draws[stmt].get_or_insert_with(|| self.seed.draws(self.streams[stmt]));
-        match *law {
+        match law {
             Law::Constant(duration) => duration,
             Law::Uniform { low, high } => Nanos(draws.between(low.0, high.0)),
             Law::Normal { mean, deviation } => Nanos(draws.normal(mean.0, deviation.0)),
         }
+    }
+
+    #[inline(always)]
+    fn delay(&mut self, stmt: StmtId, stated: Nanos) -> Nanos {
+        if self.jitter == 0 || stated == Nanos::ZERO { stated } else { self.varied(stmt, stated) }
     }
 
     fn pick(&mut self, among: usize) -> usize {

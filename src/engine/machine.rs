@@ -39,7 +39,7 @@ pub struct Machine<A, P, C, S> {
     pub(super) sink: S,
     pub(super) streams: IndexVec<StreamId, StreamSetup>,
     pools: usize,
-    costs: HostCosts,
+    pub(super) costs: HostCosts,
     legacy_sync_releases: bool,
     pub(super) plain_free_syncs: bool,
     pub(super) threads: Threads,
@@ -251,14 +251,12 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         Poll::Ready(result)
     }
 
-    /// A call that does not block is over, and took so long.
-    fn over(&mut self, caller: Caller, took: Nanos, failed: Option<Failure>) {
+    /// A call that does not block is over, and costs so much.
+    fn over(&mut self, caller: Caller, cost: Nanos, failed: Option<Failure>) {
         if let Some(failure) = failed {
             self.fails(caller, failure);
         }
-        // It may have been held up on the way.
-        let now = self.threads.hosts[caller.host].now;
-        self.threads.hosts[caller.host].now = now.after(took);
+        self.pays(caller, cost);
     }
 
     #[cold]
@@ -443,9 +441,12 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         Ok(Reply::Allocated(decision))
     }
 
-    pub(super) fn pays_for_a_call(&mut self, host: HostId) {
-        let host = &mut self.threads.hosts[host];
-        host.now = host.now.after(self.costs.call);
+    /// The host has been held up by a call that costs so much as stated; it may have been held up before, too.
+    #[inline]
+    pub(super) fn pays(&mut self, caller: Caller, cost: Nanos) {
+        let takes = self.chooser.delay(caller.stmt, cost);
+        let host = &mut self.threads.hosts[caller.host];
+        host.now = host.now.after(takes);
     }
 
     /// Brings up to date what the host may see complete.

@@ -140,7 +140,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         if let Err(failure) = result {
             self.emit(caller, None, Kind::Failed { failure, call: caller.call });
         }
-        self.pays_for_a_call(caller.host);
+        self.pays(caller, self.costs.call);
         Poll::Ready(result)
     }
 

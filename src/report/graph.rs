@@ -101,10 +101,9 @@ impl<'p> Graph<'p> {
 
     /// The whole text.
     pub fn finish(self) -> String {
-        let Origin { path, model, profile, seed } = &self.origin;
         let shown = self.operations.min(OPERATIONS_MAX);
         let mut lines = vec![
-            format!("// {}: {model}, {profile}, seed {seed}", comment(path)),
+            format!("// {}: {}", comment(&self.origin.path), self.origin.facts()),
             match self.operations {
                 operations if operations > shown => {
                     format!("// The first {shown} of {operations} operations; the others are left out.")

@@ -3,6 +3,7 @@
 //!
 //! It decides how things look and nothing else. It opens no files, asks no clock and knows no terminal.
 
+mod campaign;
 mod document;
 mod findings;
 mod graph;
@@ -16,6 +17,7 @@ mod sweep;
 mod text;
 mod tried;
 
+pub use campaign::{Ended, Explored};
 pub use document::Notation;
 pub use findings::{Told, explained, shown};
 pub use graph::Graph;
@@ -38,4 +40,15 @@ pub struct Origin {
     pub profile: String,
     /// The seed.
     pub seed: u64,
+    /// By how many percents constant durations vary.
+    pub jitter: u8,
+}
+
+impl Origin {
+    /// What a run depends on beside the text.
+    fn facts(&self) -> String {
+        let Self { model, profile, seed, jitter, .. } = self;
+        let jitter = if *jitter > 0 { format!(", jitter {jitter}%") } else { String::new() };
+        format!("{model}, {profile}, seed {seed}{jitter}")
+    }
 }

@@ -433,14 +433,13 @@ impl Checker<'_> {
     /// `10us +- 20%`: everything from 8us to 12us.
     fn around(&mut self, middle: &ast::Expression, percent: &ast::Name) -> Option<Law> {
         let duration = self.constant_duration(middle)?;
-        let part = percent.text.trim_end_matches('%').parse::<u64>().ok().filter(|part| *part <= 100);
+        let part = percent.text.trim_end_matches('%').parse::<u8>().ok().filter(|part| *part <= 100);
         let Some(part) = part else {
             let label = "expected at most `100%`";
             self.error(codes::VALUE_OUT_OF_RANGE, "a duration cannot be negative", percent.span, label);
             return None;
         };
-        let offset = (u128::from(duration.0) * u128::from(part) / 100) as u64;
-        Some(Law::Uniform { low: Nanos(duration.0 - offset), high: Nanos(duration.0.saturating_add(offset)) })
+        Some(Law::around(duration, part))
     }
 
     pub(super) fn declare_value(&mut self, span: Span, declared: &ast::Let) {

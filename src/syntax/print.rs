@@ -29,10 +29,18 @@ pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
     if !diagnostics.is_empty() {
         return Err(diagnostics);
     }
-    let mut printer = Printer { out: String::new(), depth: 0, source: text };
+    let mut printer = Printer { out: String::new(), depth: 0, source: text, is_bare: false };
     printer.items(&file.items);
     // A text at the limit that would grow beyond it stays: it could not be read any more.
     Ok(if printer.out.len() > FILE_BYTES_MAX { text.to_owned() } else { printer.out })
+}
+
+/// The statements of a text in the usual form, without comments and blank lines: two texts that say the same in the same words
+/// have this in common. A line with a mistake stays as it is.
+pub fn bare(text: &str) -> String {
+    let mut printer = Printer { out: String::new(), depth: 0, source: text, is_bare: true };
+    printer.items(&parse(text).0.items);
+    printer.out
 }
 
 struct Printer<'t> {
@@ -41,12 +49,15 @@ struct Printer<'t> {
     depth: usize,
     /// The text that the tree was read from.
     source: &'t str,
+    /// Whether there are to be statements alone, whatever their length.
+    is_bare: bool,
 }
 
 impl Printer<'_> {
     /// The lines of a block or of a whole text: one blank line at most between two others, and none at the ends.
     fn items(&mut self, items: &[Item]) {
-        let is_empty = |item: &Item| item.content == Content::Blank && item.comment.is_none();
+        let is_bare = self.is_bare;
+        let is_empty = |item: &Item| item.content == Content::Blank && (is_bare || item.comment.is_none());
         let mut blank = false;
         let mut first = true;
         let mut column = 0;
@@ -55,7 +66,7 @@ impl Printer<'_> {
                 blank = true;
                 continue;
             }
-            if std::mem::take(&mut blank) && !first {
+            if std::mem::take(&mut blank) && !first && !is_bare {
                 self.out.push('\n');
             }
             first = false;
@@ -93,7 +104,7 @@ impl Printer<'_> {
         let start = self.out.len();
         (0..self.depth).for_each(|_| self.out.push_str(INDENT));
         self.out.push_str(text);
-        if let Some(comment) = comment {
+        if let Some(comment) = comment.filter(|_| !self.is_bare) {
             if !text.is_empty() {
                 let blanks = column.saturating_sub(text.chars().count());
                 self.out.extend(std::iter::repeat_n(' ', blanks));
@@ -101,7 +112,7 @@ impl Printer<'_> {
             }
             self.out.push_str(&comment.text);
         }
-        if self.out.len() - start > LINE_BYTES_MAX {
+        if self.out.len() - start > LINE_BYTES_MAX && !self.is_bare {
             // A line at the limit that would grow beyond it stays: it could not be read any more.
             self.out.truncate(start);
             self.out.push_str(self.source[source].trim());

@@ -337,6 +337,15 @@ pub enum Law {
     },
 }
 
+impl Law {
+    /// Every duration that is at most so many percents away from the middle, rounded towards it: 10us and 20 are all from 8us
+    /// to 12us. More than 100 percents are 100.
+    pub fn around(middle: Nanos, percent: u8) -> Self {
+        let offset = (u128::from(middle.0) * u128::from(percent.min(100)) / 100) as u64;
+        Law::Uniform { low: Nanos(middle.0 - offset), high: Nanos(middle.0.saturating_add(offset)) }
+    }
+}
+
 /// The attributes of a pool (`cudaMemPoolAttr`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Attribute {

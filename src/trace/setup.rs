@@ -39,6 +39,8 @@ pub struct Setup {
     pub rules: Rules,
     /// What calls cost the host.
     pub host: HostCosts,
+    /// By how many percents constant durations vary, those of the host and of its calls too. 0: not at all.
+    pub jitter: u8,
 }
 
 impl Setup {
@@ -72,6 +74,7 @@ impl Default for Setup {
             execs: 0,
             rules: Rules::default(),
             host: HostCosts::default(),
+            jitter: 0,
         }
     }
 }

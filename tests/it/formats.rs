@@ -186,6 +186,9 @@ fn the_page_has_what_is_printed() {
     let variant = ["run", "scenarios/reuse/internal/twins.scn", "--variant", "off", "--format", "json"];
     let output = folder.command(&variant).current_dir(ROOT).output().expect("millpond starts");
     visit_run(&page, &out(&output), &mut seen);
+    let varied = ["run", "scenarios/readme.scn", "--jitter", "5%", "--format", "json"];
+    let output = folder.command(&varied).current_dir(ROOT).output().expect("millpond starts");
+    visit_run(&page, &out(&output), &mut seen);
     let mut wrong = String::new();
     for section in page.fields.keys().chain(seen.keys()).collect::<BTreeSet<_>>() {
         let (none, is_there) = (BTreeSet::new(), page.fields.contains_key(section));

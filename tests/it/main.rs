@@ -15,6 +15,8 @@ mod expectations;
 #[cfg(feature = "cli")]
 mod explained;
 #[cfg(feature = "cli")]
+mod explore;
+#[cfg(feature = "cli")]
 mod fix;
 #[cfg(feature = "cli")]
 mod fmt;

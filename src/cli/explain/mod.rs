@@ -134,13 +134,15 @@ fn described(word: &Word) -> String {
         Kind::Outside => "what serves an allocation outside of pools",
         Kind::Failure => "a failure",
         Kind::Finding => "a finding",
+        Kind::Exploration => "what an exploration tells",
     };
     let mut text = format!("{}: {kind}\n\n{}", word.word, wrapped("", word.text, 0));
     if word.kind == Kind::Class {
         let classes: Vec<&str> = of(Kind::Class).map(|word| word.word).collect();
         text.push_str(&format!("\nClasses are asked in this order:\n  {}\n", classes.join(", ")));
     }
-    text.push_str(&format!("\nShown by:\n  millpond run {}\n", word.shown));
+    let command = if word.kind == Kind::Exploration { "explore" } else { "run" };
+    text.push_str(&format!("\nShown by:\n  millpond {command} {}\n", word.shown));
     text
 }
 
@@ -159,6 +161,7 @@ fn list() -> String {
         ("Outside of pools", Kind::Outside),
         ("Failures", Kind::Failure),
         ("Findings", Kind::Finding),
+        ("Explorations", Kind::Exploration),
     ] {
         text.push_str(&format!("{title}\n"));
         let lines = of(kind).map(|word| (word.word, word.text.lines().next().unwrap_or_default()));

@@ -30,6 +30,8 @@ pub(super) enum Kind {
     Failure,
     /// What is wrong with a program.
     Finding,
+    /// What an exploration tells.
+    Exploration,
 }
 
 const fn class(word: &'static str, text: &'static str, shown: &'static str) -> Word {
@@ -58,6 +60,10 @@ const fn failure(word: &'static str, text: &'static str, shown: &'static str) ->
 
 const fn finding(word: &'static str, text: &'static str, shown: &'static str) -> Word {
     Word { word, kind: Kind::Finding, text, shown }
+}
+
+const fn exploration(word: &'static str, text: &'static str, shown: &'static str) -> Word {
+    Word { word, kind: Kind::Exploration, text, shown }
 }
 
 /// All of them; classes in the order in which they are asked.
@@ -470,5 +476,43 @@ The pool then needs more memory, though not more time. Switch the policy on: in 
 That stream could take it at once, others only in order after the free, or once it has completed. Let the other stream wait for an
 event behind the free, or synchronise. Source: CUDA Programming Guide 4.3.4.4, rules R39 and R42.",
         "scenarios/hazards/stranded_cache.scn",
+    ),
+    exploration(
+        "outcome",
+        "What a run came to, as far as a person would call it different from another run.
+That is what was found, which calls failed, which expectations did not hold, and by which classes of memory each line that
+allocates was served. How often something was so in a loop is no difference, nor are times, addresses and figures:
+`millpond explore` tells how these are spread over the runs.",
+        "scenarios/explore/who_calls_first.scn",
+    ),
+    exploration(
+        "schedule",
+        "What one run depends on, in one word.
+It has the version of Millpond, a hash of the scenario, the model, the profile with a hash, the strategy and the seed, and
+where they are not as usual the jitter and the variant. `millpond replay SCHEDULE FILE` makes the run again. Comments,
+blank lines and spaces of the scenario may change; where anything else has, the schedule is refused.",
+        "scenarios/explore/a_quarter_of_the_runs.scn",
+    ),
+    exploration(
+        "jitter",
+        "By how many percents constant durations vary: `--jitter 20%`.
+10us then is drawn from 8us to 12us, each nanosecond with the same probability; the bounds are rounded towards the middle.
+It goes for kernels, copies, functions and collectives, for `sleep`, and for what calls cost the host by the profile. Durations
+that are not constant are drawn as the scenario says.",
+        "scenarios/explore/a_quarter_of_the_runs.scn",
+    ),
+    exploration(
+        "unseen",
+        "How many further runs would have an outcome that none had so far, as an estimate.
+It is the share of the runs whose outcome no other run has: I. J. Good, after A. M. Turing, 1953. With few runs it says little,
+and nothing about timings that the durations do not allow.",
+        "scenarios/explore/a_quarter_of_the_runs.scn",
+    ),
+    exploration(
+        "stable",
+        "An exploration is stable when no new outcome is to be expected.
+`--until-stable` looks after each 1,024 runs: at most 1 run in 1,000 may be expected to have another outcome (`unseen`), and
+the latter half of the runs must have had none. It is no proof.",
+        "scenarios/explore/a_quarter_of_the_runs.scn",
     ),
 ];

@@ -49,7 +49,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             return false;
         }
         self.threads.go_on(host, since);
-        self.pays_for_a_call(host);
+        self.pays(caller, self.costs.call);
         true
     }
 

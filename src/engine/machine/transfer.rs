@@ -73,8 +73,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             }
         };
         if returns == Returns::AtOnce {
-            let host = &mut self.threads.hosts[host];
-            host.now = host.now.after(self.costs.submit);
+            self.pays(caller, self.costs.submit);
             return Poll::Ready(Ok(Reply::Done));
         }
         if !self.wait(caller, target, None, since) {

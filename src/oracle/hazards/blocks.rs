@@ -6,7 +6,8 @@
 //!
 //! Rules: CUDA driver API, `cuMemAllocAsync` (memory is given again only where the accesses of both cannot overlap).
 
-use super::clocks::{Clock, Clocks};
+use super::clock::Clock;
+use super::clocks::Clocks;
 use super::memory::{Handle, Memory, Record};
 use crate::base::StmtId;
 use crate::trace::{Cut, Decision, Ticket};

@@ -1,153 +1,17 @@
-//! What is before what, as far as the events of a run say: a clock for each stream, host thread, event and signal.
+//! What is before what, as far as the events of a run say: a clock for each stream, host thread and event.
 //!
-//! A clock counts, for each stream and each host thread, how many of its operations or calls are before a point, and it does so
-//! twice: whatever the timing is, and in this run. Only the second one takes in what a query happened to find, a wait that the
-//! allocator inserted and memory that was taken since its free had happened to complete. An access asks for one counter. What
-//! comes to be before an operation only after its submission, a signal or the other parts of a collective, stands in a clock as
-//! a gate until it is known.
+//! Of the two halves of a clock only the second one takes in what a query happened to find, a wait that the allocator inserted and
+//! memory that was taken since its free had happened to complete. What comes to be before an operation only after its submission,
+//! a signal or the other parts of a collective, is a gate until it is known.
 //!
 //! It must not know memory. No code of `order` or `engine` is used: where they see another order, one of the two is wrong.
 //!
 //! Rules: CUDA driver API, `cuEventRecord`, `cuStreamWaitEvent`, "Stream synchronization behavior", `cuStreamSynchronize`.
 
+use super::clock::{Clock, Gate, Mark, pass};
 use crate::base::{DeviceId, EventId, HostId, StreamId};
 use crate::oracle::findings::Point;
 use crate::trace::{Cut, Setup, StreamKind, Target, Ticket};
-
-/// A point of a run: the `at`-th operation of a stream, or call of a host thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Mark {
-    /// The stream; a host thread comes after all streams.
-    pub(super) agent: u32,
-    /// Counted from 1.
-    pub(super) at: u32,
-}
-
-/// Something that will come to be before operations that are submitted already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Gate(pub(super) u32);
-
-/// How a point stands to a later one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stands {
-    /// It is before it, whatever the timing is.
-    Before,
-    /// It is before it in this run.
-    ByLuck,
-    /// Nothing orders the two.
-    Apart,
-}
-
-/// What is before a point.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Clock {
-    /// What is before it whatever the timing is, and then the same in this run.
-    counters: Vec<u32>,
-    /// What else will be, once these are known.
-    pub(super) gates: Vec<Gate>,
-}
-
-impl Clock {
-    fn new(width: usize) -> Self {
-        Self { counters: vec![0; 2 * width], gates: Vec::new() }
-    }
-
-    fn width(&self) -> usize {
-        self.counters.len() / 2
-    }
-
-    /// How a point stands to this one.
-    #[inline]
-    pub(super) fn stands(&self, mark: Mark) -> Stands {
-        let agent = mark.agent as usize;
-        if self.counters[agent] >= mark.at {
-            return Stands::Before;
-        }
-        match self.counters[self.width() + agent] >= mark.at {
-            true => Stands::ByLuck,
-            false => Stands::Apart,
-        }
-    }
-
-    /// Whether a point is before this one, whatever the timing is.
-    #[inline]
-    pub(super) fn has(&self, mark: Mark) -> bool {
-        self.counters[mark.agent as usize] >= mark.at
-    }
-
-    /// Whether a point is before this one in this run.
-    #[inline]
-    pub(super) fn has_here(&self, mark: Mark) -> bool {
-        self.counters[self.width() + mark.agent as usize] >= mark.at
-    }
-
-    #[inline(always)]
-    fn set(&mut self, mark: Mark) {
-        let (agent, width) = (mark.agent as usize, self.width());
-        self.counters[agent] = mark.at;
-        self.counters[width + agent] = mark.at;
-    }
-
-    /// Joins another one; says whether that added anything that holds whatever the timing is.
-    fn join(&mut self, other: &Clock) -> bool {
-        let width = self.width();
-        let (always, here) = self.counters.split_at_mut(width);
-        let (other_always, other_here) = other.counters.split_at(width);
-        let has_grown = join(always, other_always);
-        join(here, other_here);
-        for gate in &other.gates {
-            if !self.gates.contains(gate) {
-                self.gates.push(*gate);
-            }
-        }
-        has_grown
-    }
-
-    /// Joins another one for this run alone; says whether that added anything.
-    fn join_here(&mut self, other: &[u32]) -> bool {
-        let width = self.width();
-        join(&mut self.counters[width..], other)
-    }
-
-    /// What is before it in this run.
-    pub(super) fn here(&self) -> &[u32] {
-        &self.counters[self.width()..]
-    }
-
-    /// Whether everything in another one is in this one, whatever the timing is.
-    pub(super) fn covers(&self, other: &Clock) -> bool {
-        let width = self.width();
-        self.counters[..width].iter().zip(&other.counters[..width]).all(|(own, other)| own >= other)
-            && other.gates.iter().all(|gate| self.gates.contains(gate))
-    }
-
-    /// Whether each operation in it is within a cut.
-    pub(super) fn is_within(&self, cut: &Cut) -> bool {
-        self.counters.iter().zip(cut).all(|(own, cut)| own <= cut)
-    }
-
-    /// Joins another one.
-    pub(super) fn add(&mut self, other: &Clock) {
-        self.join(other);
-    }
-
-    fn copy(&mut self, other: &Clock) {
-        self.counters.copy_from_slice(&other.counters);
-        if !(self.gates.is_empty() && other.gates.is_empty()) {
-            self.gates.clone_from(&other.gates);
-        }
-    }
-}
-
-/// Joins `from` into `into`; says whether that added anything.
-fn join(into: &mut [u32], from: &[u32]) -> bool {
-    let mut news = 0;
-    for (into, from) in into.iter_mut().zip(from) {
-        news |= u32::from(*from > *into);
-        *into = (*into).max(*from);
-    }
-    news != 0
-}
 
 /// A stream.
 #[derive(Clone, Debug)]
@@ -181,11 +45,19 @@ impl Lane {
     }
 }
 
+/// What an event has captured.
+#[derive(Clone, Debug)]
+struct Record {
+    /// The operation that did it.
+    mark: Mark,
+    clock: Clock,
+}
+
 /// A host thread.
 #[derive(Clone, Debug)]
 struct Thread {
     clock: Clock,
-    /// How often it has come to know, or to have done, what the operations that it submits from now on are after.
+    /// How often the clock has grown, its own calls aside.
     version: u32,
     calls: u32,
 }
@@ -213,7 +85,7 @@ pub(super) struct Clocks {
     lanes: Vec<Lane>,
     threads: Vec<Thread>,
     /// What each event has captured last; `None`: nothing so far.
-    records: Vec<Option<Clock>>,
+    records: Vec<Option<Record>>,
     /// For each device with a legacy default stream that is used.
     barriers: Vec<Option<Barrier>>,
     gates: Vec<Opening>,
@@ -264,14 +136,13 @@ impl Clocks {
         Mark { agent: ticket.stream.index() as u32, at: ticket.seq }
     }
 
-    /// The mark of the latest call of a host thread, for what operations that it submits from now on are after.
+    /// The mark of the latest call of a host thread, which its clock has from now on.
     pub(super) fn mark(&mut self, host: HostId) -> Mark {
-        self.threads[host.index()].version += 1;
         self.catch_up(host);
         self.of_host(host)
     }
 
-    /// The mark of the latest call of a host thread, for what only hosts ask about.
+    /// The mark of the latest call of a host thread.
     pub(super) fn of_host(&self, host: HostId) -> Mark {
         Mark { agent: (self.lanes.len() + host.index()) as u32, at: self.threads[host.index()].calls }
     }
@@ -303,7 +174,7 @@ impl Clocks {
 
     /// What an event has captured last.
     pub(super) fn record_of(&self, event: EventId) -> Option<&Clock> {
-        self.records[event.index()].as_ref()
+        self.records[event.index()].as_ref().map(|record| &record.clock)
     }
 
     /// Whether an operation is the last one of its stream.
@@ -333,6 +204,7 @@ impl Clocks {
     /// The operation is submitted by this host thread: brings the clock of its stream to what is before it, but for waits.
     #[inline(always)]
     pub(super) fn begin(&mut self, host: HostId, stream: StreamId) {
+        let own = self.of_host(host);
         let thread = &self.threads[host.index()];
         let lane = &mut self.lanes[stream.index()];
         let known = &mut lane.hosts[host.index()];
@@ -340,6 +212,7 @@ impl Clocks {
             *known = thread.version;
             lane.clock.join(&thread.clock);
         }
+        lane.clock.set(own);
         if lane.has_barrier {
             self.pass_barrier(stream);
         }
@@ -370,10 +243,16 @@ impl Clocks {
         }
     }
 
-    /// The operation waits for what an event has captured; says whether that is more than was before it anyway.
+    /// The operation waits for what an event has captured; says whether that is more than was before it anyway. What comes after
+    /// the operation that captured it comes after all of it.
     pub(super) fn wait(&mut self, stream: StreamId, event: EventId) -> bool {
         let Some(record) = &self.records[event.index()] else { return false };
-        self.lanes[stream.index()].clock.join(record)
+        let clock = &mut self.lanes[stream.index()].clock;
+        let is_more = !clock.has(record.mark);
+        if is_more {
+            clock.join(&record.clock);
+        }
+        is_more
     }
 
     /// The operation comes after everything in a clock.
@@ -425,12 +304,15 @@ impl Clocks {
         }
     }
 
-    /// An event captures a stream up to its latest operation.
-    pub(super) fn record(&mut self, stream: StreamId, event: EventId) {
-        let clock = &self.lanes[stream.index()].clock;
+    /// An event captures a stream up to its latest operation, which is this one.
+    pub(super) fn record(&mut self, ticket: Ticket, event: EventId) {
+        let (mark, clock) = (Self::of_operation(ticket), &self.lanes[ticket.stream.index()].clock);
         match &mut self.records[event.index()] {
-            Some(record) => record.copy(clock),
-            none => *none = Some(clock.clone()),
+            Some(record) => {
+                record.mark = mark;
+                record.clock.copy(clock);
+            }
+            none => *none = Some(Record { mark, clock: clock.clone() }),
         }
     }
 
@@ -579,7 +461,8 @@ impl Clocks {
             lane.behind.retain(|(known, _)| *known != gate);
             &mut lane.clock
         });
-        let others = lanes.chain(self.records.iter_mut().flatten()).chain(of_gates);
+        let others =
+            lanes.chain(self.records.iter_mut().flatten().map(|record| &mut record.clock)).chain(of_gates);
         for (known, version) in others.map(|clock| (clock, None)).chain(barriers).chain(threads) {
             if pass(known, gate, &all) {
                 version.into_iter().for_each(|version| *version += 1);
@@ -587,15 +470,4 @@ impl Clocks {
         }
         all
     }
-}
-
-/// A clock that was behind a gate has now what was before the gate; says whether it was.
-pub(super) fn pass(clock: &mut Clock, gate: Gate, all: &Clock) -> bool {
-    let before = clock.gates.len();
-    clock.gates.retain(|other| *other != gate);
-    let was_behind = clock.gates.len() != before;
-    if was_behind {
-        clock.join(all);
-    }
-    was_behind
 }

@@ -3,7 +3,8 @@
 //! What may still come to be ordered, since one of the two is behind a gate, is judged when the gate closes. What waits behind a
 //! gate that never closes never happens.
 
-use super::clocks::{Clock, Clocks, Gate, Mark, Stands};
+use super::clock::{Clock, Gate, Mark, Stands};
+use super::clocks::Clocks;
 use crate::base::{BufferId, StmtId};
 use crate::oracle::findings::{Certainty, Findings, Found, Missing, Moment, Role};
 use crate::trace::{AllocId, FindingKind};

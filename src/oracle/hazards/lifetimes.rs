@@ -3,7 +3,8 @@
 //! Rules: CUDA driver API, `cuMemAllocAsync` ("the allocation must not be accessed until .. the allocation operation completes"),
 //! `cuMemFreeAsync` (accesses after the call returns are undefined); CUDA Programming Guide 4.3.2.1 and 4.3.2.2.
 
-use super::clocks::{Clock, Clocks, Mark, Stands};
+use super::clock::{Clock, Mark, Stands};
+use super::clocks::Clocks;
 use super::judge::{Demand, Judge};
 use super::lints::{Growth, Waited};
 use super::memory::{Birth, Free, Handle, Record, Touch};

@@ -4,7 +4,7 @@
 //! wait for an event that the loop records later.
 
 use super::blocks::Blocks;
-use super::clocks::{Clock, Mark};
+use super::clock::{Clock, Mark};
 use super::memory::Memory;
 use crate::base::{BufferId, EventId, IndexVec, PoolId, StmtId};
 use crate::oracle::findings::{Findings, Found, Missing, Role};

@@ -4,7 +4,8 @@
 //! them is known later. A part of a collective starts when every part of its round could, so that it comes after what is before
 //! the others; that one part ends says nothing about the others.
 
-use super::clocks::{Clock, Clocks, Gate, pass};
+use super::clock::{Clock, Gate, pass};
+use super::clocks::Clocks;
 use crate::base::{BarrierId, CollectiveId, HostId, IndexVec, SignalId, StreamId};
 use crate::trace::{Setup, Ticket};
 use std::collections::BTreeMap;
@@ -109,7 +110,7 @@ impl Meetings {
     pub(super) fn ended(&mut self, clocks: &mut Clocks, ticket: Ticket) -> Option<(Gate, Clock)> {
         let (signal, mut clock) = self.promises.remove(&ticket)?;
         if let Some(given) = &self.signals[signal].clock {
-            clock.add(given);
+            clock.join(given);
         }
         self.given(clocks, signal, clock)
     }

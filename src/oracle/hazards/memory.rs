@@ -5,7 +5,7 @@
 //! touches a stream. It must not know what is right or wrong.
 
 use super::blocks::Block;
-use super::clocks::{Clock, Mark, Stands};
+use super::clock::{Clock, Mark, Stands};
 use crate::base::{BufferId, DeviceId, HostBufferId, IndexVec, PoolId, StmtId};
 use crate::trace::{Access, AllocId, Range};
 use smallvec::SmallVec;

@@ -8,6 +8,7 @@
 
 mod blocks;
 mod calls;
+mod clock;
 mod clocks;
 mod judge;
 mod lifetimes;
@@ -25,7 +26,8 @@ use crate::trace::{
 };
 use blocks::Blocks;
 use calls::{Doing, Returns, returns};
-use clocks::{Clock, Clocks, Gate};
+use clock::{Clock, Gate};
+use clocks::Clocks;
 use judge::Judge;
 use lints::Lints;
 use meetings::Meetings;
@@ -374,7 +376,7 @@ impl Hazards {
             let event = self.root(*event);
             let mark = (stmt, Clocks::of_operation(ticket));
             self.lints.recorded(event, mark, self.clocks.stream(ticket.stream), findings);
-            self.clocks.record(ticket.stream, event);
+            self.clocks.record(ticket, event);
         }
     }
 
@@ -455,7 +457,7 @@ impl Hazards {
     fn closes(&mut self, (gate, clock): (Gate, Clock), findings: &mut Findings) {
         let launches = self.last_launches.iter_mut().flatten().map(|(_, clock)| clock);
         launches.chain(self.launched.values_mut()).for_each(|known| {
-            clocks::pass(known, gate, &clock);
+            clock::pass(known, gate, &clock);
         });
         self.judge.closed(gate, &clock, findings);
     }

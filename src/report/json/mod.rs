@@ -50,6 +50,7 @@ impl<'p, W: Write> Lines<'p, W> {
             model: &origin.model,
             profile: &origin.profile,
             seed: origin.seed,
+            jitter: Some(origin.jitter).filter(|percent| *percent > 0),
         };
         Self { book: Book::new(program), document: Document::new(notation, &header, "events", out) }
     }
@@ -104,6 +105,9 @@ struct Header<'a> {
     model: &'a str,
     profile: &'a str,
     seed: u64,
+    /// Missing where nothing constant varies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jitter: Option<u8>,
 }
 
 #[derive(Serialize)]

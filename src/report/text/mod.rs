@@ -2,6 +2,7 @@
 
 mod allocations;
 mod calls;
+mod campaign;
 mod devices;
 mod findings;
 mod graphs;
@@ -201,7 +202,7 @@ pub fn failures(program: &Program, verdict: &Verdict, compared: &Compared) -> Ve
 fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
     let variant = book.program.variant.as_ref().map(|variant| format!(", variant {variant}"));
     let variant = variant.unwrap_or_default();
-    let facts = format!("{}, {}, seed {}{variant}", origin.model, origin.profile, origin.seed);
+    let facts = format!("{}{variant}", origin.facts());
     table::heading(&book.program.title, &origin.path, &facts, width)
 }
 

@@ -9,7 +9,7 @@ impl Sweep {
     /// The table as text. Where it is wider than the page, what served the allocations stands in a table of its own.
     pub fn text(&self, width: usize) -> String {
         let origin = &self.origin;
-        let facts = format!("{}, {}, seed {}", origin.model, origin.profile, origin.seed);
+        let facts = origin.facts();
         let head = heading(&self.title, &origin.path, &facts, width);
         let whole = lines(&self.table(true));
         let body = if whole.lines().all(|line| columns_of(line) <= width) {

@@ -34,6 +34,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
     ("csv", &["report"]),
+    ("ctrlc", &["cli"]),
     ("cust", &["hw"]),
     ("hashbrown", &["model::stream_order"]),
     ("index_vec", &["base"]),

@@ -1,12 +1,16 @@
 //! What the analysis of hazards costs: a run of a million operations on 16 streams, without and with it.
 //!
 //! The mix is 40 % allocations and frees, 30 % kernels, 15 % records and 15 % waits, in a loop of 4,000 lines that a seed makes up.
-//! `analysis` prints both times, taken in turns, and their difference an operation. `analysis plain` and `analysis judged` run just one
+//! `analysis` prints both times, taken in turns, and their difference an operation, beside a bare loop that answers the same
+//! questions of the same operations. `analysis plain` and `analysis judged` run just one
 //! of them once, for a counter of instructions: `valgrind --tool=callgrind target/release/analysis plain`. A further number is
 //! how many turns the loop has, 250 without it.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock; nothing of it is part of a run")]
 
+mod bare;
+
+use bare::Operation;
 use millpond::base::Draws;
 use millpond::engine;
 use millpond::oracle::Expectations;
@@ -18,6 +22,8 @@ use std::time::{Duration, Instant};
 
 const STREAMS: u64 = 16;
 const LINES: u64 = 4_000;
+/// Of each stream.
+const NAMES: u64 = 8;
 const TURNS: u64 = 250;
 
 /// A sink that wants events and does nothing with them, as a run without analysis has one.
@@ -33,8 +39,8 @@ impl Sink for Listener {
     }
 }
 
-/// A loop of the mix. Each stream has buffers of its own, and may touch those of others that it has waited for.
-fn text(turns: u64) -> String {
+/// A loop of the mix, as text and as its operations. Each stream has buffers of its own.
+fn text(turns: u64) -> (String, Vec<Operation>) {
     let mut draws = Draws::new(1, 0);
     let mut text = format!(
         "device gpu0 {{ memory = 64GiB }}\npool p on gpu0 {{ release_threshold = max }}\nstream s[{STREAMS}] non_blocking\n\
@@ -43,45 +49,59 @@ fn text(turns: u64) -> String {
     // The live buffers of each stream, newest last; names are given again.
     let mut live: Vec<Vec<u64>> = vec![Vec::new(); STREAMS as usize];
     let mut fresh: Vec<u64> = vec![0; STREAMS as usize];
-    let mut line = |line: String| writeln!(text, "  {line}").expect("a text grows");
+    let mut operations = Vec::new();
+    let mut line = |line: String, operation: Operation| {
+        writeln!(text, "  {line}").expect("a text grows");
+        operations.push(operation);
+    };
     let mut written = 0;
     let left = |live: &[Vec<u64>]| live.iter().map(Vec::len).sum::<usize>() as u64;
     while written + left(&live) < LINES {
         let stream = draws.below(STREAMS);
-        let own = &mut live[stream as usize];
+        let at = stream as usize;
+        let own = &mut live[at];
         match draws.below(100) {
             0..40 if own.len() < 2 || own.len() < 6 && draws.below(2) == 0 => {
-                let name = fresh[stream as usize];
-                fresh[stream as usize] = (name + 1) % 8;
+                let name = fresh[at];
+                fresh[at] = (name + 1) % NAMES;
                 if own.contains(&name) {
                     continue;
                 }
                 let size = draws.between(1, 64) * 64;
-                line(format!("s[{stream}]: x{stream}_{name} = alloc {size}KiB from p"));
+                let text = format!("s[{stream}]: x{stream}_{name} = alloc {size}KiB from p");
+                line(text, Operation::Alloc { stream: at, name: name as usize });
                 own.push(name);
             }
             0..40 => {
                 let name = own.remove(draws.below(own.len() as u64) as usize);
-                line(format!("s[{stream}]: free x{stream}_{name}"));
+                let text = format!("s[{stream}]: free x{stream}_{name}");
+                line(text, Operation::Free { stream: at, name: name as usize });
             }
             40..70 if own.is_empty() => continue,
             40..70 => {
                 let name = own[draws.below(own.len() as u64) as usize];
-                line(format!("s[{stream}]: work(x{stream}_{name})"));
+                let text = format!("s[{stream}]: work(x{stream}_{name})");
+                line(text, Operation::Use { stream: at, name: name as usize });
             }
-            70..85 => line(format!("s[{stream}]: record e[{stream}]")),
+            70..85 => {
+                line(format!("s[{stream}]: record e[{stream}]"), Operation::Record { stream: at });
+            }
             _ => {
                 let other = draws.below(STREAMS);
-                line(format!("s[{stream}]: wait e[{other}]"));
+                let operation = Operation::Wait { stream: at, event: other as usize };
+                line(format!("s[{stream}]: wait e[{other}]"), operation);
             }
         }
         written += 1;
     }
     for (stream, names) in live.iter().enumerate() {
-        names.iter().for_each(|name| line(format!("s[{stream}]: free x{stream}_{name}")));
+        for name in names {
+            let operation = Operation::Free { stream, name: *name as usize };
+            line(format!("s[{stream}]: free x{stream}_{name}"), operation);
+        }
     }
     text.push_str("  sync gpu0\n}\n");
-    text
+    (text, operations)
 }
 
 fn plain(program: &Program) -> Duration {
@@ -102,26 +122,30 @@ fn judged(program: &Program) -> Duration {
     elapsed
 }
 
+fn bare(operations: &[Operation], turns: u64) -> Duration {
+    let start = Instant::now();
+    assert_eq!(bare::run(std::hint::black_box(operations), turns), 0, "the mix is in order");
+    start.elapsed()
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let turns = arguments.get(1).and_then(|turns| turns.parse().ok()).unwrap_or(TURNS);
-    let (program, diagnostics) = millpond::load(&text(turns), &Profile::default());
+    let (text, listed) = text(turns);
+    let (program, diagnostics) = millpond::load(&text, &Profile::default());
     let program = program.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let operations = turns * LINES;
     match arguments.first().map(String::as_str) {
         Some("plain") => drop(plain(&program)),
         Some("judged") => drop(judged(&program)),
         _ => {
-            let mut rounds: Vec<(Duration, Duration)> = Vec::new();
-            for _ in 0..5 {
-                rounds.push((plain(&program), judged(&program)));
-            }
-            let best =
-                |of: fn(&(Duration, Duration)) -> Duration| rounds.iter().map(of).min().unwrap_or_default();
+            let rounds = (0..5).map(|_| [plain(&program), judged(&program), bare(&listed, turns)]);
+            let best = rounds.reduce(|best, round| std::array::from_fn(|nth| best[nth].min(round[nth])));
             let each = |time: Duration| time.as_nanos() as f64 / operations as f64;
-            let (plain, judged) = (each(best(|round| round.0)), each(best(|round| round.1)));
+            let [plain, judged, bare] = best.unwrap_or_default().map(each);
             println!("plain   {plain:7.1} ns an operation");
             println!("judged  {judged:7.1} ns an operation, {:.1} more", judged - plain);
+            println!("bare    {bare:7.1} ns an operation: a loop of its own with the same questions");
         }
     }
 }

@@ -1,0 +1,262 @@
+//! `millpond explore`: runs one scenario with many seeds, and says what can happen and how often.
+//!
+//! The clock and the key that stops it are here; the runs are the library's.
+
+use super::levels::LevelArguments;
+use super::outside::{self, Complaint, Output, Status};
+use super::progress::Progress;
+use super::{Scenario, parallel};
+use crate::base::{Nanos, grouped};
+use crate::explore::campaign::{self, Campaign, Plan};
+use crate::explore::{Schedule, Strategy};
+use crate::report::{Ended, Explored, Notation};
+use crate::scenario::Program;
+use crate::trace::Model;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How many runs there are where nothing says it.
+const RUNS: u64 = 1_000;
+/// The most runs that are made until it is stable, where nothing else says it.
+const RUNS_MAX: u64 = 1_000_000;
+/// How often it is looked whether to stop.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Runs a scenario with many seeds: what can happen, how often, and how to see it again
+#[derive(Debug, Args)]
+#[command(after_help = "\
+From run to run vary the durations that are not constant, and which of several
+host threads calls first when several could. --jitter lets what is constant vary
+too: 20% means from 8us to 12us for 10us, each nanosecond with the same
+probability; of kernels, copies and functions, of `sleep`, and of what calls
+cost the host.
+
+Two runs have different outcomes when something else is found or fails, another
+expectation does not hold, or an allocation is served by another class of
+memory. Each outcome comes with a command that shows its first run. Times and
+figures are spread over all runs. Snapshots are not compared.
+
+Of the outcomes that no run had so far, the estimate (Good-Turing) is the share
+of the runs whose outcome no other run has. --until-stable stops, looking after
+each 1,024 runs, once that is at most 1 in 1,000 and the latter half of the runs
+had no new outcome; without --seeds it gives up after 1,000,000 runs.
+
+The same seeds give the same report, whatever the number of threads. With --time
+and after Ctrl-C the report has the command that repeats it.
+
+Examples:
+  millpond explore scenarios/reuse/opportunistic/depends_on_timing.scn
+  millpond explore FILE --seeds 100000 --jitter 10%
+  millpond explore FILE --until-stable --format json -o outcomes.jsonl
+  millpond explore FILE --time 30s
+
+Exit status: 0 every run holds; 1 a run fails; 2 the input is wrong or cannot
+be read; 3 every run holds, but it did not become stable or was interrupted")]
+pub(super) struct Explore {
+    /// The scenario; - is standard input
+    file: PathBuf,
+    /// Makes so many runs [default: 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: Option<u64>,
+    /// Stops after so much time, such as `30s`
+    #[arg(long, value_name = "T", value_parser = time)]
+    time: Option<Duration>,
+    /// Stops once no new outcome is to be expected
+    #[arg(long)]
+    until_stable: bool,
+    /// How choices are made
+    #[arg(long, value_parser = strategies(), default_value = Strategy::Random.name())]
+    strategy: Strategy,
+    /// The seed of the first run; the others follow it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    base_seed: u64,
+    /// Lets constant durations and what calls cost the host vary by so many percents
+    #[arg(long, value_name = "P%", value_parser = super::jitter, default_value = "0%", hide_default_value = true)]
+    jitter: u8,
+    /// A report for people; or data for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Explores a variant of the scenario rather than the scenario as it stands
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
+    /// The allocator, rather than the one that the scenario states [default: cuda]
+    #[arg(long, value_name = "MODEL", value_parser = super::models())]
+    model: Option<Model>,
+    /// The device and driver: default, data_centre, small_card, or a file like profiles/default.ron
+    #[arg(long, value_name = "NAME|FILE", default_value = "default", hide_default_value = true)]
+    profile: PathBuf,
+    #[command(flatten)]
+    levels: LevelArguments,
+    /// So many runs at once [default: as many as the machine can]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Writes to a file, once it is whole
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A report for people
+    Text,
+    /// JSON lines: a header, an object an outcome, a summary
+    Json,
+    /// The same as one RON document
+    Ron,
+}
+
+/// The argument of `--strategy`.
+fn strategies() -> impl TypedValueParser<Value = Strategy> {
+    let one_of = PossibleValuesParser::new(Strategy::ALL.map(Strategy::name));
+    one_of.map(|name| Strategy::named(&name).expect("the parser knows no other names"))
+}
+
+/// Reads the argument of `--time`.
+fn time(text: &str) -> Result<Duration, String> {
+    let time = text.parse::<Nanos>().map_err(|_| "expected a time with a unit, such as `30s` or `500ms`")?;
+    Ok(Duration::from_nanos(time.0))
+}
+
+impl Explore {
+    pub(super) fn run(&self) -> Result<Status, Complaint> {
+        let scenario = Scenario::read(&self.file)?.with_profile(&self.profile)?;
+        let Some(programs) = scenario.programs() else { return Ok(Status::Wrong) };
+        let program = super::on_model(scenario.chosen(programs, self.variant.as_deref())?, self.model);
+        let program = super::with_jitter(super::with_levels(program, &self.levels.levels()), self.jitter);
+        let mut output = Output::open(self.output.as_deref())?;
+        let (campaign, ended) = self.explore(&program);
+        let schedule = scenario.schedule(&program, self.strategy, self.base_seed);
+        let explored = Explored {
+            program: &program,
+            campaign: &campaign,
+            origin: scenario.origin(&program, self.base_seed),
+            strategy: self.strategy,
+            shown_with: self.shown_with(&schedule),
+            schedule,
+            file: outside::quoted(&self.file),
+            options: self.options(),
+            ended,
+        };
+        let width = if self.output.is_none() { outside::width() } else { 80 };
+        let written = match self.format {
+            Format::Text => output.write_all(explored.text(width).as_bytes()),
+            Format::Json => explored.write(Notation::Json, &mut output).map(drop),
+            Format::Ron => explored.write(Notation::Ron, &mut output).map(drop),
+        };
+        if let Err(error) = written {
+            output.give_up();
+            return Err(Complaint::wrong(format!("cannot write the report: {error}")));
+        }
+        output.close()?;
+        Ok(match ended {
+            _ if !explored.holds() => Status::Fails,
+            Ended::NotStable | Ended::Interrupted => Status::Impossible,
+            _ if campaign.runs == 0 => Status::Impossible,
+            Ended::Complete | Ended::Stable | Ended::TimeIsUp => Status::Holds,
+        })
+    }
+
+    /// What a replay needs beside the schedule and the file, as arguments.
+    fn shown_with(&self, schedule: &Schedule) -> String {
+        let is_file = schedule.profile.is_none();
+        let profile = is_file.then(|| format!(" --profile {}", outside::quoted(&self.profile)));
+        format!("{}{}", profile.unwrap_or_default(), self.levels)
+    }
+
+    /// What else than the number of runs they depend on, as arguments.
+    fn options(&self) -> String {
+        let base = (self.base_seed > 0).then(|| format!("--base-seed {}", self.base_seed));
+        let jitter = (self.jitter > 0).then(|| format!("--jitter {}%", self.jitter));
+        let variant = self.variant.as_ref().map(|variant| format!("--variant {variant}"));
+        let model = self.model.map(|model| format!("--model {}", model.name()));
+        let profile = outside::quoted(&self.profile);
+        let profile = (profile != "default").then(|| format!("--profile {profile}"));
+        let all = [base, jitter, variant, model, profile].into_iter().flatten();
+        let all: String = all.map(|option| format!(" {option}")).collect();
+        format!("{all}{}", self.levels)
+    }
+
+    fn plan(&self) -> Plan {
+        let runs = match (self.seeds, self.time, self.until_stable) {
+            (Some(runs), ..) => runs,
+            (None, Some(_), _) => u64::MAX,
+            (None, None, true) => RUNS_MAX,
+            (None, None, false) => RUNS,
+        };
+        Plan {
+            strategy: self.strategy,
+            base: self.base_seed,
+            runs,
+            until_stable: self.until_stable,
+            jobs: self.jobs.unwrap_or_else(parallel::available),
+        }
+    }
+
+    /// The runs, until they are made, the time is over, or somebody stops them.
+    fn explore(&self, program: &Program) -> (Campaign, Ended) {
+        let (plan, started) = (self.plan(), Instant::now());
+        let stopped = listen();
+        let progress = Progress::of_runs(self.seeds, self.time);
+        let (begun, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+        let goes_on = || {
+            begun.fetch_add(1, Ordering::Relaxed);
+            !is_over.load(Ordering::Relaxed)
+        };
+        let watch = thread::current();
+        let campaign = thread::scope(|scope| {
+            let work = scope.spawn(|| {
+                let campaign = campaign::run(program, &plan, &goes_on);
+                watch.unpark();
+                campaign
+            });
+            while !work.is_finished() {
+                thread::park_timeout(PATIENCE);
+                let is_late = self.time.is_some_and(|time| started.elapsed() >= time);
+                if is_late || stopped.get().is_some() {
+                    is_over.store(true, Ordering::Relaxed);
+                }
+                progress.done(begun.load(Ordering::Relaxed) as usize);
+            }
+            work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        progress.end();
+        tell_rate(campaign.runs, started.elapsed());
+        let ended = match () {
+            () if plan.until_stable && campaign.is_stable() => Ended::Stable,
+            () if campaign.runs < plan.runs && stopped.get().is_some() => Ended::Interrupted,
+            () if campaign.runs < plan.runs => Ended::TimeIsUp,
+            () if plan.until_stable => Ended::NotStable,
+            () => Ended::Complete,
+        };
+        (campaign, ended)
+    }
+}
+
+/// When the key was pressed that stops it. Who presses it again, once there was time for a report, wants none.
+fn listen() -> &'static OnceLock<Instant> {
+    static STOPPED: OnceLock<Instant> = OnceLock::new();
+    let stop = || {
+        if STOPPED.get_or_init(Instant::now).elapsed() > Duration::from_secs(1) {
+            std::process::exit(Status::Impossible as i32);
+        }
+    };
+    // Where the machine has no such key, there is nothing to listen to.
+    ctrlc::set_handler(stop).ok();
+    &STOPPED
+}
+
+/// How quick it was, which is no part of the report.
+fn tell_rate(runs: u64, took: Duration) {
+    let (millis, micros) = (took.as_millis(), took.as_micros().max(1));
+    let rate = u64::try_from(u128::from(runs) * 1_000_000 / micros).unwrap_or(u64::MAX);
+    let (seconds, rest) = (millis / 1_000, millis % 1_000);
+    let runs = grouped(runs);
+    outside::print_error(&format!("{runs} runs in {seconds}.{rest:03} s, {} a second\n", grouped(rate)));
+}

@@ -1,0 +1,291 @@
+//! What came of a campaign: in words, and as data. The table for people is made from the same.
+//!
+//! It says what each outcome is and how to see it again. Which runs there were, and what tells outcomes apart, is not its
+//! affair.
+
+use super::document::{Document, Notation};
+use super::{Origin, SCHEMA};
+use crate::base::StmtId;
+use crate::explore::campaign::{Aspect, Campaign, Outcome, Seen, Served, Spread, Standing};
+use crate::explore::{Schedule, Strategy};
+use crate::oracle::Role;
+use crate::scenario::Program;
+use crate::trace::Policy;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// A campaign that has ended.
+#[derive(Clone, Debug)]
+pub struct Explored<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// What came of the runs.
+    pub campaign: &'a Campaign,
+    /// Where they came from; the seed is the first one.
+    pub origin: Origin,
+    /// How choices were made.
+    pub strategy: Strategy,
+    /// What repeats the first run.
+    pub schedule: Schedule,
+    /// The scenario as a word of a command.
+    pub file: String,
+    /// What a replay needs beside the schedule and the file, as arguments with a blank before each.
+    pub shown_with: String,
+    /// What else the runs depend on, as arguments with a blank before each.
+    pub options: String,
+    /// Why there were no more runs.
+    pub ended: Ended,
+}
+
+/// Why an exploration ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All runs that were asked for are made.
+    Complete,
+    /// It is stable, as was asked for.
+    Stable,
+    /// It should have become stable, and did not before its limit.
+    NotStable,
+    /// The time that was asked for is over.
+    TimeIsUp,
+    /// Somebody stopped it.
+    Interrupted,
+}
+
+impl Ended {
+    const fn name(self) -> &'static str {
+        match self {
+            Ended::Complete => "complete",
+            Ended::Stable => "stable",
+            Ended::NotStable => "not_stable",
+            Ended::TimeIsUp => "time_is_up",
+            Ended::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl Standing {
+    const fn name(self) -> &'static str {
+        match self {
+            Standing::Fails => "fails",
+            Standing::Told => "told",
+            Standing::Expected => "expected",
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Header<'a> {
+    schema: u32,
+    millpond: &'a str,
+    scenario: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variant: Option<&'a str>,
+    path: &'a str,
+    model: &'a str,
+    profile: &'a str,
+    strategy: &'a str,
+    base_seed: u64,
+    jitter: u8,
+}
+
+#[derive(Serialize)]
+struct OutcomeLine<'a> {
+    outcome: usize,
+    runs: u64,
+    holds: bool,
+    seed: u64,
+    schedule: String,
+    aspects: Vec<AspectPart<'a>>,
+}
+
+#[derive(Serialize)]
+struct AspectPart<'a> {
+    what: &'a str,
+    line: u32,
+    text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standing: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    others: Option<Vec<OtherPart<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<Vec<&'a str>>,
+}
+
+#[derive(Serialize)]
+struct OtherPart<'a> {
+    role: &'a str,
+    line: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    runs: u64,
+    failing: u64,
+    holds: bool,
+    ended: &'a str,
+    outcomes: usize,
+    seen_once: u64,
+    latest_new: u64,
+    is_stable: bool,
+    end: Option<SpreadPart>,
+    reserved_high: BTreeMap<&'a str, SpreadPart>,
+    served: Vec<ServedPart<'a>>,
+}
+
+#[derive(Serialize)]
+struct SpreadPart {
+    least: u64,
+    least_seed: u64,
+    p1: u64,
+    p50: u64,
+    p99: u64,
+    most: u64,
+    most_seed: u64,
+}
+
+#[derive(Serialize)]
+struct ServedPart<'a> {
+    line: u32,
+    text: &'a str,
+    calls: u64,
+    failed: u64,
+    by: BTreeMap<&'a str, u64>,
+}
+
+impl<'a> Explored<'a> {
+    /// Whether every run holds.
+    pub fn holds(&self) -> bool {
+        self.campaign.failing == 0
+    }
+
+    /// The command that shows the first run with an outcome.
+    pub(super) fn replay(&self, seen: Seen) -> String {
+        let Self { file, shown_with, .. } = self;
+        format!("millpond replay {} {file}{shown_with}", self.schedule.with_seed(seen.first))
+    }
+
+    /// Of the pools that had any memory, what they are called and the most that they had reserved.
+    pub(super) fn pools(&self) -> impl Iterator<Item = (&'a str, &'a Spread)> {
+        let names = &self.program.names.pools;
+        let pools = self.campaign.reserved_high.iter_enumerated();
+        let pools = pools.filter(|(_, spread)| spread.most().is_some_and(|most| most.value > 0));
+        pools.map(|(pool, spread)| (names[pool].as_str(), spread))
+    }
+
+    /// Writes a header, an object an outcome, and a summary.
+    ///
+    /// # Errors
+    ///
+    /// The first write that failed.
+    pub fn write<W: Write>(&self, notation: Notation, out: W) -> io::Result<W> {
+        let header = Header {
+            schema: SCHEMA,
+            millpond: env!("CARGO_PKG_VERSION"),
+            scenario: &self.program.title,
+            variant: self.program.variant.as_deref(),
+            path: &self.origin.path,
+            model: &self.origin.model,
+            profile: &self.origin.profile,
+            strategy: self.strategy.name(),
+            base_seed: self.campaign.base,
+            jitter: self.origin.jitter,
+        };
+        let mut document = Document::new(notation, &header, "outcomes", out);
+        for (nth, (outcome, seen)) in self.campaign.by_runs().into_iter().enumerate() {
+            document.element(&self.outcome_line(nth, outcome, seen));
+        }
+        document.finish(Some(("summary", &self.summary())))
+    }
+
+    fn outcome_line(&self, nth: usize, Outcome(aspects): &'a Outcome, seen: Seen) -> OutcomeLine<'a> {
+        let schedule = self.schedule.with_seed(seen.first).to_string();
+        let aspects = aspects.iter().map(|aspect| self.aspect_part(aspect)).collect();
+        OutcomeLine {
+            outcome: nth + 1,
+            runs: seen.runs,
+            holds: seen.holds,
+            seed: seen.first,
+            schedule,
+            aspects,
+        }
+    }
+
+    fn aspect_part(&self, aspect: &'a Aspect) -> AspectPart<'a> {
+        let (line, text) = self.line(aspect.stmt());
+        let plain =
+            |what| AspectPart { what, line, text, code: None, standing: None, others: None, by: None };
+        match aspect {
+            Aspect::Stopped(_) => plain("stopped"),
+            Aspect::Missed(_) => plain("missed"),
+            Aspect::Mismatch(_) => plain("mismatch"),
+            Aspect::NotReached(_) => plain("not_reached"),
+            Aspect::Finding { kind, others, standing, .. } => {
+                let others = others.iter().map(|(role, stmt)| self.other(*role, *stmt));
+                AspectPart {
+                    code: Some(kind.name()),
+                    standing: Some(standing.name()),
+                    others: Some(others.collect()),
+                    ..plain("finding")
+                }
+            }
+            Aspect::Failed { failure, standing, .. } => {
+                AspectPart { code: Some(failure.name()), standing: Some(standing.name()), ..plain("failed") }
+            }
+            Aspect::Served(_, classes) => {
+                AspectPart { by: Some(classes.iter().map(Policy::name).collect()), ..plain("served") }
+            }
+        }
+    }
+
+    fn other(&self, role: Role, stmt: Option<StmtId>) -> OtherPart<'a> {
+        OtherPart { role: role.name(), line: stmt.map(|stmt| self.line(stmt).0) }
+    }
+
+    /// Where a statement stands, and its text.
+    pub(super) fn line(&self, stmt: StmtId) -> (u32, &'a str) {
+        let statement = &self.program.statements[stmt];
+        (statement.line, &statement.text)
+    }
+
+    fn summary(&self) -> Summary<'a> {
+        let campaign = self.campaign;
+        let pools = self.pools().filter_map(|(name, spread)| Some((name, spread_part(spread)?)));
+        let served = campaign.served.iter().map(|(stmt, served)| self.served_part(*stmt, served));
+        Summary {
+            runs: campaign.runs,
+            failing: campaign.failing,
+            holds: self.holds(),
+            ended: self.ended.name(),
+            outcomes: campaign.outcomes.len(),
+            seen_once: campaign.seen_once(),
+            latest_new: campaign.latest_new(),
+            is_stable: campaign.is_stable(),
+            end: spread_part(&campaign.end),
+            reserved_high: pools.collect(),
+            served: served.collect(),
+        }
+    }
+
+    fn served_part(&self, stmt: StmtId, served: &Served) -> ServedPart<'a> {
+        let (line, text) = self.line(stmt);
+        let by = Policy::ALL.iter().map(|policy| policy.name()).zip(served.by);
+        ServedPart { line, text, calls: served.calls(), failed: served.failed, by: by.collect() }
+    }
+}
+
+fn spread_part(spread: &Spread) -> Option<SpreadPart> {
+    let (least, most) = (spread.least()?, spread.most()?);
+    Some(SpreadPart {
+        least: least.value,
+        least_seed: least.seed,
+        p1: spread.percentile(1)?,
+        p50: spread.percentile(50)?,
+        p99: spread.percentile(99)?,
+        most: most.value,
+        most_seed: most.seed,
+    })
+}
