@@ -14,7 +14,7 @@ mod units;
 
 pub(crate) use clone::reuse_on_clone;
 pub use diagnostic::{Code, Diagnostic, Edit, Fact, Help, Label, MISTAKES_MAX, Severity};
-pub use digest::{mix, words};
+pub use digest::{fold, fold_counters, mix, words};
 pub use ids::{
     BarrierId, BufferId, CollectiveId, DeviceId, EventId, ExecId, ExpectId, GraphId, HostBufferId, HostId,
     KernelId, PoolId, ProcessId, SignalId, SnapshotId, StmtId, StreamId,

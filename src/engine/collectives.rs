@@ -91,6 +91,13 @@ impl Collectives {
         together
     }
 
+    /// The parts of a round that has not started; `Some(None)`: some of them are not submitted.
+    pub(super) fn parts(&self, collective: CollectiveId, round: u32) -> Option<Option<&[Ticket]>> {
+        let Collective { setup, rounds, first, .. } = &self.all[collective];
+        let round = rounds.get(round.checked_sub(*first)? as usize).filter(|round| !round.has_started)?;
+        Some((round.submitted.len() == setup.parts as usize).then_some(&round.submitted))
+    }
+
     /// How long the parts of a round run.
     pub(super) fn takes(&self, collective: CollectiveId) -> Law {
         self.all[collective].setup.takes

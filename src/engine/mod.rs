@@ -5,6 +5,7 @@
 
 mod access;
 mod ahead;
+mod asks;
 mod capabilities;
 mod choice;
 mod collectives;
@@ -19,9 +20,12 @@ mod runner;
 mod shares;
 mod threads;
 mod timeline;
+mod walk;
 
+pub use asks::{Asks, Cuts};
 pub use choice::{Chooser, Seeded};
 pub use machine::Machine;
 pub use run::{Ending, Limits, Stop, run, run_on};
 pub use runner::Runner;
 pub use timeline::{Progress, Timeline};
+pub use walk::{Turn, Walk};

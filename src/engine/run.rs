@@ -121,11 +121,77 @@ impl Places {
                 Err(stop) => break Some(stop),
             }
         };
-        while run.machine.step(None) {}
-        let last = run.places.cursor.latest(MAIN);
-        let hangs = stop.is_none() && run.tell_deadlock(MAIN, last);
-        let stop = stop.or_else(|| hangs.then_some(Stop::Deadlock { stmt: last }));
-        Ending { at: run.machine.now(), stop }
+        run.end(stop)
+    }
+}
+
+/// What a walk asks for, which leads the run itself.
+impl Places {
+    pub(super) fn alive(&self) -> &[HostId] {
+        &self.alive
+    }
+
+    pub(super) fn cursor(&self) -> &Cursor {
+        &self.cursor
+    }
+
+    pub(super) fn call(&self, host: HostId) -> &Call {
+        &self.calls[host].0
+    }
+
+    /// Goes on to the next call of a thread, which its next turn makes. `None`: it has ended.
+    pub(super) fn fetch<A: Allocator, P: Progress, C: Chooser, S: Sink>(
+        &mut self,
+        program: &Program,
+        machine: &mut Machine<A, P, C, S>,
+        host: HostId,
+    ) -> Result<Option<(StmtId, &Call)>, Stop> {
+        loop {
+            let (call, blocks) = &mut self.calls[host];
+            if *blocks {
+                return Ok(Some((self.cursor.latest(host), &self.calls[host].0)));
+            }
+            match self.cursor.next(program, host, call) {
+                Step::Call(_) => *blocks = true,
+                other => {
+                    let mut run = Run { program, machine, places: self, limits: Limits::default() };
+                    run.without_call(host, other)?;
+                    if !self.alive.contains(&host) {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes the call that was fetched.
+    pub(super) fn turn_of<A: Allocator, P: Progress, C: Chooser, S: Sink>(
+        &mut self,
+        program: &Program,
+        machine: &mut Machine<A, P, C, S>,
+        host: HostId,
+        limits: Limits,
+    ) -> Result<Poll<Result<Reply, Failure>>, Stop> {
+        let stmt = self.cursor.latest(host);
+        Run { program, machine, places: self, limits }.make(host, stmt)
+    }
+
+    pub(super) fn hang<A: Allocator, P: Progress, C: Chooser, S: Sink>(
+        &mut self,
+        program: &Program,
+        machine: &mut Machine<A, P, C, S>,
+    ) -> Stop {
+        let first = self.alive.first().copied().unwrap_or(MAIN);
+        Run { program, machine, places: self, limits: Limits::default() }.hang(first)
+    }
+
+    pub(super) fn end<A: Allocator, P: Progress, C: Chooser, S: Sink>(
+        &mut self,
+        program: &Program,
+        machine: &mut Machine<A, P, C, S>,
+        stop: Option<Stop>,
+    ) -> Ending {
+        Run { program, machine, places: self, limits: Limits::default() }.end(stop)
     }
 }
 
@@ -141,9 +207,15 @@ struct Run<'r, A, P, C, S> {
 }
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
-    /// One step of one host thread. `false`: all of them have ended.
+    /// One step of the host thread whose turn it is. `false`: all of them have ended.
     fn turn(&mut self) -> Result<bool, Stop> {
         let Some(host) = self.host()? else { return Ok(false) };
+        self.turn_of(host)?;
+        Ok(true)
+    }
+
+    /// One step of a host thread that can go on.
+    fn turn_of(&mut self, host: HostId) -> Result<(), Stop> {
         let Places { cursor, calls, .. } = &mut *self.places;
         let (call, blocks) = &mut calls[host];
         let step = match *blocks {
@@ -151,19 +223,48 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
             false => cursor.next(self.program, host, call),
         };
         match step {
-            Step::Call(stmt) => {
-                let result = self.machine.call(host, stmt, call);
-                *blocks = result.is_pending();
-                if let Poll::Ready(result) = &result {
-                    self.answered(host, stmt, result);
-                    self.limits(stmt)?;
-                }
-            }
+            Step::Call(stmt) => self.make(host, stmt).map(drop),
+            other => self.without_call(host, other),
+        }
+    }
+
+    /// Makes the latest call of a thread, also again.
+    fn make(&mut self, host: HostId, stmt: StmtId) -> Result<Poll<Result<Reply, Failure>>, Stop> {
+        let (call, blocks) = &mut self.places.calls[host];
+        let result = self.machine.call(host, stmt, call);
+        *blocks = result.is_pending();
+        if let Poll::Ready(result) = &result {
+            self.answered(host, stmt, result);
+            self.limits(stmt)?;
+        }
+        Ok(result)
+    }
+
+    /// A step that is no call.
+    fn without_call(&mut self, host: HostId, step: Step) -> Result<(), Stop> {
+        match step {
+            Step::Call(_) => {}
             Step::Skipped(stmt, buffer) => self.tell(host, stmt, Kind::Skipped(buffer)),
             Step::Broken(stmt, broken) => return Err(Stop::Broken { stmt, reason: broken.to_string() }),
             Step::Done => self.places.alive.retain(|other| *other != host),
         }
-        Ok(true)
+        Ok(())
+    }
+
+    /// Devices go on to the end of what they have; what hangs then is told.
+    fn end(&mut self, stop: Option<Stop>) -> Ending {
+        while self.machine.step(None) {}
+        let last = self.places.cursor.latest(MAIN);
+        let hangs = stop.is_none() && self.tell_deadlock(MAIN, last);
+        let stop = stop.or_else(|| hangs.then_some(Stop::Deadlock { stmt: last }));
+        Ending { at: self.machine.now(), stop }
+    }
+
+    /// Nothing can advance, and somebody should.
+    fn hang(&mut self, first: HostId) -> Stop {
+        let stmt = self.places.cursor.latest(first);
+        self.tell_deadlock(first, stmt);
+        Stop::Deadlock { stmt }
     }
 
     /// Stops a run that would fill memory.
@@ -204,11 +305,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
                 // What completes before that time may let another thread go on earlier.
                 [_, ..] if self.places.alive.len() > 1 && self.machine.step(earliest) => {}
                 [] if self.machine.step(None) => {}
-                [] => {
-                    let stmt = self.places.cursor.latest(first);
-                    self.tell_deadlock(first, stmt);
-                    return Err(Stop::Deadlock { stmt });
-                }
+                [] => return Err(self.hang(first)),
                 [only] => return Ok(Some(*only)),
                 several => return Ok(Some(several[self.machine.pick(several.len())])),
             }

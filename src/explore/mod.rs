@@ -3,6 +3,7 @@
 //! It must not know how anything looks. How a text is read, with its variant and on its model, is said by who asks.
 
 pub mod campaign;
+pub mod exhaustive;
 pub mod fix;
 pub mod generate;
 pub mod recover;

@@ -83,6 +83,23 @@ pub enum Origin {
     Graph(DeviceId),
 }
 
+/// The frees on which it hangs how a request is served.
+#[derive(Clone, Debug, Default)]
+pub struct Candidates {
+    /// With any of these complete, that of others in `together` does not matter.
+    pub alone: Vec<Ticket>,
+    /// Each of these may matter, with others or without.
+    pub together: Vec<Ticket>,
+}
+
+impl Candidates {
+    /// None.
+    pub fn clear(&mut self) {
+        self.alone.clear();
+        self.together.clear();
+    }
+}
+
 /// An allocator.
 ///
 /// `clone_from` of the `cuda` model does not touch the heap once the target has been as large as the source.
@@ -189,6 +206,15 @@ pub trait Allocator: GraphMemory + Clone {
 
     /// The pool with its blocks.
     fn picture(&self, pool: PoolId) -> PoolPicture;
+
+    /// The frees whose completion decides how a request is served, with what is complete by now; nothing where that is settled.
+    fn candidates(&self, request: Request, known: Known<'_>, into: &mut Candidates);
+
+    /// How a request would be served: two answers of one state are equal only if nothing at all would be different.
+    fn foretell(&self, request: Request, known: Known<'_>) -> u64;
+
+    /// Adds the operations at whose completion memory outside of pools goes back to its device.
+    fn leaving(&self, into: &mut Vec<Ticket>);
 
     /// Adds the frees that the allocator may still make somebody wait for.
     fn pending(&self, into: &mut Vec<Ticket>);

@@ -8,7 +8,7 @@ mod pool;
 
 use super::cuda::Cuda;
 use super::stream_order::{CudaError, ModelAllocation, StreamOrderId};
-use super::{Allocator, Denied, Freed, GraphMemory, Known, Request};
+use super::{Allocator, Candidates, Denied, Freed, GraphMemory, Known, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, StreamId, mix, reuse_on_clone, words};
 use crate::trace::{
     Account, AllocId, Attribute, Attributes, Block, BlockState, Call, Candidate, Cut, Decision, DeviceState,
@@ -388,6 +388,17 @@ impl Allocator for Oxicuda {
         let mut blocks: Vec<Block> = blocks.collect();
         blocks.sort_unstable_by_key(|block| block.start);
         PoolPicture { pool: id, state: self.state(id), fragmented: pool.fragmented(), blocks }
+    }
+
+    /// None: progress that no synchronise has proven decides nothing.
+    fn candidates(&self, _: Request, _: Known<'_>, _: &mut Candidates) {}
+
+    fn foretell(&self, _: Request, _: Known<'_>) -> u64 {
+        0
+    }
+
+    fn leaving(&self, into: &mut Vec<Ticket>) {
+        self.plain.leaving(into);
     }
 
     /// None: this allocator never makes a stream wait.

@@ -7,6 +7,7 @@ use crate::trace::{Cause, Ticket};
 use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::graph::NodeIndex;
 use petgraph::stable_graph::StableDiGraph;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 /// An operation that a host thread has submitted.
@@ -81,6 +82,51 @@ impl Flight {
     pub(super) fn completed(&self, into: &mut Vec<u32>) {
         into.clear();
         into.extend(self.queues.iter().map(|queue| queue.retired));
+    }
+
+    /// Adds to a cut what each of its operations waits for.
+    pub(super) fn close<E>(
+        &self,
+        cut: &mut [u32],
+        mut brings: impl FnMut(Operation, Ticket, &mut [u32]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut looked_at: SmallVec<[u32; 16]> = self.queues.iter().map(|queue| queue.retired).collect();
+        loop {
+            let behind = (0..cut.len()).find(|stream| looked_at[*stream] < cut[*stream]);
+            let Some(stream) = behind else { return Ok(()) };
+            let queue = &self.queues[stream];
+            let from = (looked_at[stream] - queue.retired) as usize;
+            let until = ((cut[stream] - queue.retired) as usize).min(queue.entries.len());
+            looked_at[stream] = cut[stream];
+            for (nth, entry) in queue.entries.range(from.min(until)..until).enumerate() {
+                self.join_blockers(entry, cut);
+                if !matches!(entry.operation.runs, Runs::For(_) | Runs::Record(_)) {
+                    let seq = queue.retired + (from + nth) as u32 + 1;
+                    brings(entry.operation, Ticket { stream: StreamId::from(stream), seq }, cut)?;
+                }
+            }
+        }
+    }
+
+    /// Adds to a cut what an operation in flight waits for before it can start.
+    pub(super) fn reach(&self, ticket: Ticket, cut: &mut [u32]) {
+        let own = &mut cut[ticket.stream.index()];
+        *own = (*own).max(ticket.seq - 1);
+        let queue = &self.queues[ticket.stream.index()];
+        let nth = ticket.seq.checked_sub(queue.retired + 1);
+        if let Some(entry) = nth.and_then(|nth| queue.entries.get(nth as usize)) {
+            self.join_blockers(entry, cut);
+        }
+    }
+
+    fn join_blockers(&self, entry: &Entry, cut: &mut [u32]) {
+        if entry.node == NodeIndex::end() {
+            return;
+        }
+        for blocker in self.graph.neighbors_directed(entry.node, Incoming) {
+            let Ticket { stream, seq } = self.graph[blocker];
+            cut[stream.index()] = cut[stream.index()].max(seq);
+        }
     }
 
     pub(super) fn len(&self) -> usize {

@@ -13,7 +13,7 @@ mod history;
 pub use deadlock::cycle;
 pub use flight::{Operation, Runs};
 
-use crate::base::{EventId, HostId, ProcessId, StreamId, mix, reuse_on_clone, words};
+use crate::base::{EventId, HostId, ProcessId, StreamId, fold_counters, reuse_on_clone};
 use crate::trace::{Cause, Cut, Setup, StreamKind, Target, Ticket, join};
 use flight::Flight;
 use history::History;
@@ -418,6 +418,23 @@ impl Order {
         self.flight.is_complete(cut, lacks)
     }
 
+    /// Adds to a cut what each of its operations waits for, by its stream, by edges, and by what `brings` adds for it.
+    ///
+    /// # Errors
+    /// Those of `brings`.
+    pub fn close<E>(
+        &self,
+        cut: &mut [u32],
+        brings: impl FnMut(Operation, Ticket, &mut [u32]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.flight.close(cut, brings)
+    }
+
+    /// Adds to a cut what an operation waits for before it can start.
+    pub fn reach(&self, ticket: Ticket, cut: &mut [u32]) {
+        self.flight.reach(ticket, cut);
+    }
+
     /// How many operations of each stream have completed.
     pub fn completed(&self, into: &mut Vec<u32>) {
         self.flight.completed(into);
@@ -458,10 +475,7 @@ impl Order {
     /// A hash of everything that later order depends on, but for the operations in flight. `pending` are the frees that an
     /// allocator may still make somebody wait for.
     pub fn digest(&self, pending: &[Ticket]) -> u128 {
-        let add = |digest: u128, cut: &Cut| {
-            let counters: Vec<u64> = cut.iter().map(|counter| u64::from(*counter)).collect();
-            mix(&[words(digest), words(mix(&counters))].concat())
-        };
+        let add = |digest: u128, cut: &Cut| fold_counters(digest, cut);
         let lanes = self.lanes.iter().map(|lane| &lane.clock);
         let records = self.events.iter().map(|record| &record.clock);
         let cuts = lanes.chain(records).chain(&self.barriers).chain(&self.hosts).chain([&self.observed]);

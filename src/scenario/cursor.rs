@@ -123,6 +123,12 @@ impl Cursor {
         }
     }
 
+    /// The index of the instruction that a thread comes to next, and what its registers hold.
+    pub fn place(&self, host: HostId) -> (usize, &[i128]) {
+        let thread = &self.threads[host];
+        (thread.next, &thread.registers)
+    }
+
     /// The statement of a thread's latest call.
     pub fn latest(&self, host: HostId) -> StmtId {
         self.threads[host].latest

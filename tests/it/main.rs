@@ -10,6 +10,7 @@ mod colours;
 mod conformance;
 mod crossed;
 mod events;
+mod exhaustive;
 mod expectations;
 #[cfg(feature = "cli")]
 mod explained;

@@ -6,6 +6,7 @@
 //! of classes, the pick within a class and the units of growth are Millpond's, and numbers come from the profile.
 
 mod address;
+mod candidates;
 mod chunks;
 mod extents;
 mod graph_pool;
@@ -20,7 +21,7 @@ mod shelf;
 mod tiles;
 
 use super::graphs::GraphKey;
-use super::{Allocator, Denied, Freed, Known, Origin, Request};
+use super::{Allocator, Candidates, Denied, Freed, Known, Origin, Request};
 use crate::base::{Bytes, DeviceId, IndexVec, PoolId, ProcessId, StreamId, mix, reuse_on_clone, words};
 use crate::trace::{
     Account, AllocId, Attribute, Block, BlockState, Cut, Decision, DeviceSetup, DeviceState, Failure, Part,
@@ -476,6 +477,22 @@ impl Allocator for Cuda {
         let mut blocks: Vec<Block> = pool.tiles.iter().map(|(_, tile)| block(tile)).collect();
         blocks.sort_unstable_by_key(|block| block.start);
         PoolPicture { pool: id, state: pool.state(), fragmented: pool.fragmented(), blocks }
+    }
+
+    fn candidates(&self, request: Request, known: Known<'_>, into: &mut Candidates) {
+        let Some(size) = self.rounded(request.size).filter(|size| *size > 0) else { return };
+        self.search(request, known, size).candidates(into);
+    }
+
+    fn foretell(&self, request: Request, known: Known<'_>) -> u64 {
+        let Some(size) = self.rounded(request.size).filter(|size| *size > 0) else { return 0 };
+        let pool = &self.pools[request.pool];
+        let reach = self.reach(pool, size, self.room_on(pool.device));
+        self.search(request, known, size).foretell(reach)
+    }
+
+    fn leaving(&self, into: &mut Vec<Ticket>) {
+        into.extend(self.outside.leaving());
     }
 
     fn pending(&self, into: &mut Vec<Ticket>) {

@@ -52,6 +52,11 @@ impl Outside {
         self.leaving.iter().filter(move |(_, plain)| plain.device == device)
     }
 
+    /// The operations that freed what has not gone back.
+    pub(super) fn leaving(&self) -> impl Iterator<Item = Ticket> + '_ {
+        self.leaving.iter().map(|(at, _)| *at)
+    }
+
     /// What of a device goes back once the operations within the cut are complete.
     fn returning(&self, device: DeviceId, done: &Cut) -> u64 {
         self.of(device).filter(|(at, _)| at.within(done)).map(|(_, plain)| plain.taken()).sum()

@@ -7,7 +7,7 @@
 
 use super::pool::Pool;
 use super::shelf::Entry;
-use super::tiles::{State, Tile, TileId};
+use super::tiles::{NONE, State, Tile, TileId};
 use crate::base::Bytes;
 use crate::model::Known;
 use crate::trace::{Candidate, Cut, Policy, Refusal, Refusals, Ticket};
@@ -134,6 +134,14 @@ impl Search<'_> {
             Policy::Internal if !reach.waits => None,
             class => self.pick(class).map(|first| (class, Some(first))),
         })
+    }
+
+    /// Which bytes would serve, as a word.
+    pub(super) fn foretell(&self, reach: Reach) -> u64 {
+        match self.serving(reach) {
+            None => 0,
+            Some((class, first)) => u64::from(first.unwrap_or(NONE)) << 8 | (class as u64 + 1),
+        }
     }
 
     /// Whether the request would be served otherwise if no device had got further than the host has seen, or if all of them

@@ -48,7 +48,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rustc_hash", &["model::stream_order"]),
     ("serde", &["report", "profile", "explore::schedule", "model::stream_order"]),
     ("serde_json", &["report", "profile", "explore::schedule"]),
-    ("smallvec", &["trace", "model", "scenario", "engine", "oracle"]),
+    ("smallvec", &["trace", "order", "model", "scenario", "engine", "oracle"]),
     ("similar", &["cli"]),
     ("terminal_size", &["cli"]),
     ("unicode_width", &["cli"]),

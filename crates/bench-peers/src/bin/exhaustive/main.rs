@@ -1,0 +1,72 @@
+//! What a node of the exhaustive search costs, on made-up programs of some streams by some operations each.
+//!
+//! `exhaustive [STREAMS OPERATIONS [NODES]]`
+
+#![allow(clippy::disallowed_types, reason = "a benchmark reads the clock; nothing of it is part of a run")]
+
+use millpond::base::Draws;
+use millpond::explore::exhaustive::{Keeps, Limits, explore};
+use millpond::profile::Profile;
+use std::fmt::Write;
+use std::time::Instant;
+
+/// As the prototype had them: blocks of a few sizes, kernels, one event.
+fn text(streams: u64, operations: u64, seed: u64) -> String {
+    let mut draws = Draws::new(seed, 1);
+    let mut text =
+        "pool p on gpu0 { release_threshold = max, reuse = [follow_event, opportunistic] }\n".to_owned();
+    for stream in 0..streams {
+        writeln!(text, "stream s{stream} non_blocking").expect("a text takes all");
+    }
+    text.push_str("event e\nkernel k() takes 1us\n");
+    let mut live: Vec<Vec<u64>> = vec![Vec::new(); streams as usize];
+    for nth in 0..streams * operations {
+        let stream = draws.below(streams);
+        let of = &mut live[stream as usize];
+        let line = match draws.below(100) {
+            0..30 => {
+                of.push(nth);
+                format!("x{nth} = alloc {}MiB from p", 32 << draws.below(3))
+            }
+            30..55 if !of.is_empty() => {
+                let at = draws.below(of.len() as u64) as usize;
+                format!("free x{}", of.swap_remove(at))
+            }
+            30..80 => "k()".to_owned(),
+            80..90 => "record e".to_owned(),
+            _ => "wait e".to_owned(),
+        };
+        writeln!(text, "s{stream}: {line}").expect("a text takes all");
+    }
+    text
+}
+
+fn main() {
+    let numbers: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
+    let sizes = match numbers[..] {
+        [streams, operations, ..] => vec![(streams, operations)],
+        _ => vec![(2, 6), (3, 10), (4, 8), (4, 12), (6, 10), (8, 12)],
+    };
+    let limits = Limits { nodes: numbers.get(2).copied().unwrap_or(1_000_000), ..Limits::default() };
+    for (streams, operations) in sizes {
+        for keeps in [Keeps::Decisions, Keeps::State] {
+            let (mut nodes, mut states, mut outcomes, mut complete, mut nanos) = (0, 0, 0, 0, 0);
+            for seed in 1..=10 {
+                let text = text(streams, operations, seed);
+                let (program, diagnostics) = millpond::load(&text, &Profile::default());
+                let Some(program) = program else { panic!("{diagnostics:?}\n{text}") };
+                let start = Instant::now();
+                let coverage = explore(&program, limits, keeps, &mut |_| outcomes += 1);
+                nanos += start.elapsed().as_nanos();
+                nodes += coverage.nodes;
+                states += coverage.states;
+                complete += u32::from(coverage.is_complete());
+            }
+            println!(
+                "{streams} streams x {operations}, {keeps:?}: {nodes} nodes, {states} states, {outcomes} outcomes, \
+                 {complete} of 10 complete, {} ns a node",
+                nanos / u128::from(nodes)
+            );
+        }
+    }
+}

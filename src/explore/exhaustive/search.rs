@@ -1,0 +1,297 @@
+//! The search: every state that an untimed program can get to, each looked at once.
+//!
+//! A run is copied where it can go on in several ways: where another thread could call first, and where a call observes how far
+//! devices have got. Between such points it just goes on.
+
+use super::branches::{Branches, Led};
+use super::frontier::{Frontier, Untimed};
+use super::memory::Memory;
+use super::threads::Threads;
+use super::visited::Visited;
+use super::witness::{Step, Witness};
+use super::{Coverage, Keeps, Limit, Limits};
+use crate::base::{HostId, fold, fold_counters, reuse_on_clone, words};
+use crate::engine::{Cuts, Progress, Stop, Turn, Walk};
+use crate::model::Allocator;
+use crate::scenario::Program;
+use crate::trace::{Cut, Nothing, Setup, Ticket};
+
+/// What wants to know of the runs that a search comes to.
+pub(super) trait Leaves<A> {
+    /// Whether it is not worth while to go on from here.
+    fn is_hopeless(&mut self, walk: &Led<A>) -> bool;
+    /// A word for what the state that is kept of a run lacks.
+    fn extra(&self, walk: &Led<A>) -> u128;
+    /// A run has come to its end.
+    fn found(&mut self, walk: &Led<A>, kept: u128, stop: Option<Stop>, witness: &dyn Fn() -> Witness);
+}
+
+/// A run in progress, with what it remembers.
+#[derive(Debug)]
+struct Point<A> {
+    walk: Led<A>,
+    memory: Memory,
+}
+
+reuse_on_clone!(Point[A: Allocator] { walk, memory });
+
+/// A point where a run can go on in several ways.
+struct Fork<A> {
+    point: Box<Point<A>>,
+    /// How many steps led here.
+    steps: usize,
+    ways: Ways,
+    next: usize,
+}
+
+/// The ways in which a run can go on.
+enum Ways {
+    /// One of these threads has the next turn.
+    Threads(Vec<HostId>),
+    /// It is this thread's turn, and devices have got as far as one of these cuts.
+    Cuts(HostId, Cuts),
+}
+
+/// Where a run goes on.
+#[derive(Clone, Copy)]
+enum From {
+    /// Somebody has the next turn.
+    Anybody,
+    /// This thread has it.
+    Thread(HostId),
+    /// It is settled how far devices are when this thread makes its call.
+    Turn(HostId),
+}
+
+pub(super) struct Search<'p, A> {
+    program: &'p Program,
+    limits: Limits,
+    keeps: Keeps,
+    threads: Threads,
+    visited: Visited,
+    branches: Branches,
+    forks: Vec<Fork<A>>,
+    /// Points and lists that are not in use.
+    spare: Vec<Box<Point<A>>>,
+    spare_cuts: Vec<Cuts>,
+    /// What led to the run in progress.
+    steps: Vec<Step>,
+    asked_about: Vec<Ticket>,
+    coverage: Coverage,
+}
+
+impl<'p, A: Allocator> Search<'p, A> {
+    /// Goes through everything, as far as the limits allow.
+    pub(super) fn run(
+        program: &'p Program,
+        limits: Limits,
+        keeps: Keeps,
+        new: fn(&Setup) -> A,
+        leaves: &mut impl Leaves<A>,
+    ) -> Coverage {
+        let mut search = Self {
+            program,
+            limits,
+            keeps,
+            threads: Threads::new(program),
+            visited: Visited::default(),
+            branches: Branches::default(),
+            forks: Vec::new(),
+            spare: Vec::new(),
+            spare_cuts: Vec::new(),
+            steps: Vec::new(),
+            asked_about: Vec::new(),
+            coverage: Coverage::of(program),
+        };
+        let setup = &program.setup;
+        let frontier = Frontier::new(setup.streams.len());
+        let walk = Walk::new(program, setup, new(setup), frontier, Untimed, Nothing);
+        let mut way = Some((Box::new(Point { walk, memory: Memory::new(setup) }), From::Anybody));
+        while let Some((point, from)) = way {
+            search.go_on(point, from, leaves);
+            way = if search.coverage.reached.is_none() { search.back() } else { None };
+        }
+        search.coverage.states = search.visited.len() as u64;
+        search.coverage
+    }
+
+    /// The next way that is left, of the latest fork.
+    fn back(&mut self) -> Option<(Box<Point<A>>, From)> {
+        let fork = self.forks.last_mut()?;
+        self.steps.truncate(fork.steps);
+        let at = fork.next;
+        fork.next += 1;
+        let count = match &fork.ways {
+            Ways::Threads(hosts) => hosts.len(),
+            Ways::Cuts(_, cuts) => cuts.len(),
+        };
+        let (mut point, last) = if fork.next == count {
+            let Fork { point, ways, .. } = self.forks.pop()?;
+            (point, Some(ways))
+        } else {
+            let mut point = self.spare.pop().unwrap_or_else(|| fork.point.clone());
+            point.clone_from(&fork.point);
+            (point, None)
+        };
+        let ways = last.as_ref().unwrap_or_else(|| &self.forks[self.forks.len() - 1].ways);
+        let from = match ways {
+            Ways::Threads(hosts) => From::Thread(hosts[at]),
+            Ways::Cuts(host, cuts) => {
+                advance(&mut self.steps, &mut point, cuts.get(at));
+                From::Turn(*host)
+            }
+        };
+        if let Some(Ways::Cuts(_, cuts)) = last {
+            self.spare_cuts.push(cuts);
+        }
+        Some((point, from))
+    }
+
+    /// Goes on until there are several ways, or none.
+    fn go_on(&mut self, mut point: Box<Point<A>>, mut from: From, leaves: &mut impl Leaves<A>) {
+        loop {
+            let result = match from {
+                From::Anybody => match self.threads.candidates(&mut point.walk, &mut self.branches) {
+                    None => return self.leaf(point, None, leaves),
+                    Some([]) => Err(point.walk.hang(self.program)),
+                    Some([only]) => Ok(From::Thread(*only)),
+                    Some(several) => {
+                        let ways = Ways::Threads(several.to_vec());
+                        return self.fork(point, ways, leaves);
+                    }
+                },
+                From::Thread(host) => {
+                    choose(&mut self.steps, &mut point.memory, host);
+                    match point.walk.next(self.program, host) {
+                        Err(stop) => Err(stop),
+                        Ok(None) => Ok(From::Anybody),
+                        Ok(Some(_)) => {
+                            let mut cuts = self.spare_cuts.pop().unwrap_or_default();
+                            if self.branches.of(&mut point.walk, host, &mut cuts).is_err() {
+                                self.coverage.reached = Some(Limit::Cuts);
+                                return;
+                            }
+                            if cuts.len() > 1 {
+                                return self.fork(point, Ways::Cuts(host, cuts), leaves);
+                            }
+                            advance(&mut self.steps, &mut point, cuts.get(0));
+                            self.spare_cuts.push(cuts);
+                            Ok(From::Turn(host))
+                        }
+                    }
+                }
+                From::Turn(host) => self.turn(&mut point, host).map(|()| From::Anybody),
+            };
+            match result {
+                Ok(next) => from = next,
+                Err(stop) => return self.leaf(point, Some(stop), leaves),
+            }
+            if self.coverage.reached.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// A thread makes its call.
+    fn turn(&mut self, point: &mut Point<A>, host: HostId) -> Result<(), Stop> {
+        if self.coverage.nodes == self.limits.nodes {
+            self.coverage.reached = Some(Limit::Nodes);
+            return Ok(());
+        }
+        self.coverage.nodes += 1;
+        let Point { walk, memory } = point;
+        memory.turns += 1;
+        if let Turn::Answered(reply) = walk.turn(self.program, host)? {
+            let seen = walk.machine().order().seen(host);
+            memory.answered(host, walk.call(host), &reply, seen, self.keeps);
+        }
+        Ok(())
+    }
+
+    /// There are several ways from here, unless somebody has been here.
+    fn fork(&mut self, point: Box<Point<A>>, ways: Ways, leaves: &mut impl Leaves<A>) {
+        let chosen = if let Ways::Cuts(host, _) = &ways { host.index() + 1 } else { 0 };
+        let key = self.key(&point, chosen as u64, leaves.extra(&point.walk));
+        if self.visited.len() as u64 == self.limits.states {
+            self.coverage.reached = Some(Limit::States);
+        }
+        if !self.visited.insert(key) || leaves.is_hopeless(&point.walk) {
+            self.spare.push(point);
+            return;
+        }
+        self.forks.push(Fork { point, steps: self.steps.len(), ways, next: 0 });
+    }
+
+    /// A run is over.
+    fn leaf(&mut self, mut point: Box<Point<A>>, stop: Option<Stop>, leaves: &mut impl Leaves<A>) {
+        let stop = if self.threads.ends_matter {
+            point.walk.progress().reach_all();
+            point.walk.end(self.program, stop).stop
+        } else {
+            stop
+        };
+        let Self { steps, coverage, .. } = self;
+        coverage.leaves += 1;
+        let witness = || Witness { steps: steps.clone(), turns: point.memory.turns };
+        leaves.found(&point.walk, point.memory.kept(), stop, &witness);
+        self.spare.push(point);
+    }
+
+    /// A hash of everything that the rest of a run hangs on.
+    fn key(&mut self, point: &Point<A>, chosen: u64, extra: u128) -> u128 {
+        let Point { walk, memory } = point;
+        let mut hash = fold(extra, &[chosen]);
+        for host in (0..self.program.setup.hosts).map(HostId::from_usize) {
+            let (place, registers) = walk.cursor().place(host);
+            hash = fold(hash, &[place as u64, u64::from(walk.is_blocked(host))]);
+            for register in registers {
+                hash = fold(hash, &[*register as u64, (*register >> 64) as u64]);
+            }
+            if let Some(target) = walk.machine().target(host) {
+                hash = fold_counters(hash, target);
+            }
+        }
+        self.asked_about.clear();
+        walk.machine().asked_about(&mut self.asked_about);
+        let floor = walk.done();
+        if self.threads.asks_about_all {
+            hash = fold_counters(hash, floor);
+        } else {
+            for some in self.asked_about.chunks(64) {
+                let bits = some.iter().fold(0, |bits, ticket| bits << 1 | u64::from(ticket.within(floor)));
+                hash = fold(hash, &[bits]);
+            }
+        }
+        let [told, rolled] = memory.told();
+        let kept = if self.keeps == Keeps::Decisions { memory.kept() } else { 0 };
+        let machine = walk.machine();
+        for part in [machine.model().digest(), machine.order().digest(&self.asked_about), told, rolled, kept]
+        {
+            hash = fold(hash, &words(part));
+        }
+        hash
+    }
+}
+
+/// A thread has the next turn.
+fn choose(steps: &mut Vec<Step>, memory: &mut Memory, host: HostId) {
+    if memory.last != host {
+        memory.last = host;
+        steps.push(Step { turn: memory.turns, host, done: Box::default() });
+    }
+}
+
+/// Devices get as far as a cut before the next turn.
+fn advance<A: Allocator>(steps: &mut Vec<Step>, point: &mut Point<A>, cut: &Cut) {
+    let Point { walk, memory } = point;
+    if walk.progress().done() == cut {
+        return;
+    }
+    let (turn, host, done) = (memory.turns, memory.last, cut.into());
+    match steps.last_mut() {
+        Some(step) if step.turn == turn && step.host == host => step.done = done,
+        _ => steps.push(Step { turn, host, done }),
+    }
+    walk.progress().reach(cut);
+    walk.advance();
+}

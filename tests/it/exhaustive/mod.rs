@@ -1,0 +1,103 @@
+//! Every timing of small programs: the search against brute force.
+
+mod brute;
+mod made;
+mod told;
+
+use crate::budget;
+use millpond::explore::exhaustive::{Coverage, Keeps, Limits, explore, follow, maximise};
+use millpond::scenario::Program;
+use std::collections::BTreeSet;
+use told::{Story, Told};
+
+/// Programs that brute force would need more runs for are left out.
+const RUNS_MAX: u64 = 5_000;
+
+/// What the search finds, each outcome as a run of its own tells it.
+fn searched(program: &Program) -> (BTreeSet<Story>, Coverage) {
+    let mut stories = BTreeSet::new();
+    let coverage = explore(program, Limits::default(), Keeps::Decisions, &mut |outcome| {
+        let mut told = Told::new(program);
+        let ending = follow(program, &outcome.witness, &mut told);
+        assert_eq!(ending.stop, outcome.stop);
+        stories.insert(told.story(program, outcome.pools, ending.stop));
+    });
+    (stories, coverage)
+}
+
+/// Compares the search with brute force on so many programs. Says how many outcomes there were.
+fn compare(made: impl Fn(u64) -> (Program, String), programs: u64) -> usize {
+    let (mut sum, mut most, mut number) = (0, 0, 0);
+    for _ in 0..programs {
+        let (program, text, expected) = loop {
+            let (program, text) = made(number);
+            number += 1;
+            if let Some(expected) = brute::outcomes(&program, RUNS_MAX) {
+                break (program, text, expected);
+            }
+        };
+        let (found, coverage) = searched(&program);
+        assert!(coverage.is_complete());
+        let missing = expected.difference(&found).next();
+        let extra = found.difference(&expected).next();
+        assert!(
+            missing.is_none() && extra.is_none(),
+            "program {number}:\n{text}\n{} expected, {} found\nmissing: {missing:#?}\nextra: {extra:#?}",
+            expected.len(),
+            found.len()
+        );
+        sum += expected.len();
+        most = most.max(expected.len());
+        greatest_values(&program, &text, &expected);
+    }
+    println!(
+        "{programs} programs, {sum} outcomes, at most {most} of one; {} were too large",
+        number - programs
+    );
+    sum
+}
+
+/// The greatest values of figures are those of the outcomes.
+fn greatest_values(program: &Program, text: &str, expected: &BTreeSet<Story>) {
+    for pool in program.setup.pools.indices() {
+        for (at, figure) in told::FIGURES.into_iter().enumerate() {
+            let greatest = expected.iter().map(|story| story.figures[pool.index()][at]).max();
+            let maximum = maximise(program, pool, figure, Limits::default()).expect("there is a run");
+            assert!(maximum.coverage.is_complete());
+            assert_eq!(Some(maximum.value), greatest, "{figure:?}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn the_outcomes_are_those_of_brute_force() {
+    let programs = budget(12);
+    assert!(compare(made::program, programs) as u64 > 2 * programs, "there is something to find");
+}
+
+#[test]
+fn the_outcomes_of_short_threads_are_those_of_brute_force() {
+    let programs = budget(2);
+    let sum = compare(|number| made::threads(number, 2), programs);
+    assert!(sum as u64 > programs, "there is something to find");
+}
+
+#[test]
+fn random_runs_of_threads_come_to_nothing_else() {
+    let (mut found_in_all, mut seen_in_all) = (0, 0);
+    for number in 0..budget(8) {
+        let (program, text) = made::threads(number, 5);
+        let (found, coverage) = searched(&program);
+        assert!(coverage.is_complete());
+        let seen = brute::samples(&program, 300, number);
+        let missing = seen.difference(&found).next();
+        assert!(
+            missing.is_none(),
+            "program {number}:\n{text}\nmissing: {missing:#?}\nthere: {:#?}",
+            found.first()
+        );
+        (found_in_all, seen_in_all) = (found_in_all + found.len(), seen_in_all + seen.len());
+    }
+    println!("{found_in_all} outcomes, {seen_in_all} of them in random runs");
+    assert!(seen_in_all as u64 > 2 * budget(8), "there is something to find");
+}
