@@ -2,7 +2,6 @@
 //!
 //! It knows nothing about CUDA, scenarios or reports, and imports nothing of this crate.
 
-mod cipher;
 mod clone;
 mod diagnostic;
 mod digest;

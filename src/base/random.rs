@@ -1,35 +1,31 @@
 //! The one source of randomness, and samplers that are frozen: the same key draws the same numbers in every version.
 //!
-//! Crates may change their distributions in a minor version, so none of them is used.
+//! The `rand` crate may change its distributions in a minor version, so none of them is used; only the cipher is.
 
-use super::cipher::{BLOCK, Key};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 /// A seed, from which sequences of draws come.
-#[derive(Clone, Copy, Debug)]
-pub struct Seed(Key);
+#[derive(Clone, Debug)]
+pub struct Seed(ChaCha8Rng);
 
 impl Seed {
     /// The seed of this number.
     pub fn new(seed: u64) -> Self {
-        Self(Key::new(seed))
+        Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
     /// The sequence with this number. Two sequences of one seed are independent.
-    pub const fn draws(self, stream: u64) -> Draws {
-        Draws { key: self.0, stream, drawn: 0, block: [0; BLOCK] }
+    pub fn draws(&self, stream: u64) -> Draws {
+        let mut cipher = self.0.clone();
+        cipher.set_stream(stream);
+        Draws(cipher)
     }
 }
 
 /// A sequence of draws, set by a seed and a stream number.
 #[derive(Clone, Debug)]
-pub struct Draws {
-    key: Key,
-    stream: u64,
-    /// How many numbers it has given.
-    drawn: u64,
-    /// The numbers among which the next one is.
-    block: [u64; BLOCK],
-}
+pub struct Draws(ChaCha8Rng);
 
 impl Draws {
     /// The sequence of `stream` under `seed`.
@@ -37,21 +33,12 @@ impl Draws {
         Seed::new(seed).draws(stream)
     }
 
-    fn next(&mut self) -> u64 {
-        let (block, nth) = (self.drawn / BLOCK as u64, self.drawn as usize % BLOCK);
-        if nth == 0 {
-            self.block = self.key.block(self.stream, block);
-        }
-        self.drawn += 1;
-        self.block[nth]
-    }
-
     /// A number of `low..=high`, each with the same probability. The bounds may be given in either order.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         let (low, high) = (low.min(high), low.max(high));
         match (high - low).checked_add(1) {
             Some(count) => low + self.below(count),
-            None => self.next(),
+            None => self.0.next_u64(),
         }
     }
 
@@ -59,7 +46,7 @@ impl Draws {
     pub fn below(&mut self, count: u64) -> u64 {
         assert!(count > 0, "a draw below 0 has no outcome");
         loop {
-            let wide = u128::from(self.next()) * u128::from(count);
+            let wide = u128::from(self.0.next_u64()) * u128::from(count);
             // The bound is below `count`, so that most draws need no division.
             if wide as u64 >= count || wide as u64 >= count.wrapping_neg() % count {
                 return (wide >> 64) as u64;
@@ -74,7 +61,7 @@ impl Draws {
     pub fn normal(&mut self, mean: u64, deviation: u64) -> u64 {
         // Twelve numbers below 2^32 have the mean 6 * 2^32 and, all but exactly, the deviation 2^32.
         let halves = |word: u64| i128::from(word >> 32) + i128::from(word & u64::from(u32::MAX));
-        let sum: i128 = (0..6).map(|_| halves(self.next())).sum();
+        let sum: i128 = (0..6).map(|_| halves(self.0.next_u64())).sum();
         let offset = ((sum - (6 << 32)) * i128::from(deviation)) >> 32;
         (i128::from(mean) + offset).clamp(0, i128::from(u64::MAX)) as u64
     }

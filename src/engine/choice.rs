@@ -24,11 +24,11 @@ pub trait Chooser {
 pub struct Seeded {
     seed: Seed,
     streams: Arc<IndexVec<StmtId, u64>>,
-    draws: IndexVec<StmtId, Option<Draws>>,
+    draws: IndexVec<StmtId, Option<Box<Draws>>>,
     /// By how many percents what is constant varies.
     jitter: u8,
     /// The draws of the host's own time; of no statement where nothing constant varies.
-    delays: IndexVec<StmtId, Option<Draws>>,
+    delays: IndexVec<StmtId, Option<Box<Draws>>>,
     threads: Draws,
 }
 
@@ -38,7 +38,7 @@ impl Seeded {
     /// The choices of this seed for this program.
     pub fn new(program: &Program, seed: u64) -> Self {
         let streams = program.statements.iter().map(|statement| statement.draws).collect();
-        let draws: IndexVec<StmtId, Option<Draws>> = program.statements.iter().map(|_| None).collect();
+        let draws: IndexVec<StmtId, Option<Box<Draws>>> = program.statements.iter().map(|_| None).collect();
         let jitter = program.setup.jitter;
         let delays = if jitter > 0 { draws.clone() } else { IndexVec::new() };
         let (seed, threads) = Self::sources(seed);
@@ -54,7 +54,7 @@ impl Seeded {
     fn varied(&mut self, stmt: StmtId, stated: Nanos) -> Nanos {
         let draws = self.delays[stmt].get_or_insert_with(|| {
             // Apart from those of the operations of the statement.
-            self.seed.draws(mix(&[self.streams[stmt], stable_hash(&["host"])]) as u64)
+            Box::new(self.seed.draws(mix(&[self.streams[stmt], stable_hash(&["host"])]) as u64))
         });
         let Law::Uniform { low, high } = Law::around(stated, self.jitter) else { return stated };
         Nanos(draws.between(low.0, high.0))
@@ -62,7 +62,8 @@ impl Seeded {
 
     fn sources(seed: u64) -> (Seed, Draws) {
         let seed = Seed::new(seed);
-        (seed, seed.draws(stable_hash(&["host threads"])))
+        let threads = seed.draws(stable_hash(&["host threads"]));
+        (seed, threads)
     }
 }
 
@@ -73,7 +74,7 @@ impl Chooser for Seeded {
             Law::Constant(duration) => Law::around(duration, self.jitter),
             law => law,
         };
-        let draws = self.draws[stmt].get_or_insert_with(|| self.seed.draws(self.streams[stmt]));
+        let draws = self.draws[stmt].get_or_insert_with(|| Box::new(self.seed.draws(self.streams[stmt])));
         match law {
             Law::Constant(duration) => duration,
             Law::Uniform { low, high } => Nanos(draws.between(low.0, high.0)),

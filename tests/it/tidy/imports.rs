@@ -43,6 +43,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("pest_derive", &["syntax"]),
     ("petgraph", &["order"]),
     ("quick_junit", &["cli"]),
+    ("rand", &["base"]),
+    ("rand_chacha", &["base"]),
     ("rayon", &["explore"]),
     ("ron", &["report", "profile", "explore::schedule"]),
     ("rustc_hash", &["model::stream_order"]),
@@ -118,7 +120,7 @@ pub(super) const RULES: &[Rule] = &[
                 "src/engine/a.rs",
                 "#[cfg(test)]\nmod tests { use proptest::prelude::*; use petgraph::*; }\n",
             )],
-            &[("src/engine/a.rs", "use std::fmt;\nfn f() { let serde = g::<u8>(); serde.x() }\n")],
+            &[("src/engine/a.rs", "use std::fmt;\nfn f() { let rand = g::<u8>(); rand.x() }\n")],
         ],
     },
     Rule {
@@ -133,7 +135,7 @@ pub(super) const RULES: &[Rule] = &[
         )],
         clean: &[&[(
             "Cargo.toml",
-            "[package]\nname = \"x\"\n[dependencies]\n# Why.\nserde = { version = \"0\" }\n",
+            "[package]\nname = \"x\"\n[dependencies]\n# Why.\nrand = { version = \"0\" }\n",
         )]],
     },
     Rule {
