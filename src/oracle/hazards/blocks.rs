@@ -18,7 +18,7 @@ use std::num::NonZeroU32;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     /// How many bytes are not handed out again.
-    left: u64,
+    pub(super) left: u64,
     /// Where it is kept what is before the end of the free in this run.
     here: Here,
     /// The first allocation for which the pool grew while this lay there.
