@@ -38,6 +38,14 @@ too: 20% means from 8us to 12us for 10us, each nanosecond with the same
 probability; of kernels, copies and functions, of `sleep`, and of what calls
 cost the host.
 
+With --strategy pct (probabilistic concurrency testing) priorities of the host
+threads settle which of them calls first. They are drawn before a run, and so
+are --depth less one calls before which a thread gets a lower one. What takes so
+many orderings of calls of different threads is found by a run with at least the
+probability 1/(n k^(d-1)): n host threads, k calls that they make at most while
+there are others, depth d. The report has the numbers. Of durations it changes
+nothing, nor does it bring together calls that these keep apart.
+
 Two runs have different outcomes when something else is found or fails, another
 expectation does not hold, or an allocation is served by another class of
 memory. Each outcome comes with a command that shows its first run. Times and
@@ -54,6 +62,7 @@ and after Ctrl-C the report has the command that repeats it.
 Examples:
   millpond explore scenarios/reuse/opportunistic/depends_on_timing.scn
   millpond explore FILE --seeds 100000 --jitter 10%
+  millpond explore FILE --strategy pct --depth 2
   millpond explore FILE --until-stable --format json -o outcomes.jsonl
   millpond explore FILE --time 30s
 
@@ -74,6 +83,9 @@ pub(super) struct Explore {
     /// How choices are made
     #[arg(long, value_parser = strategies(), default_value = Strategy::Random.name())]
     strategy: Strategy,
+    /// Of `pct`: how many orderings of calls what it looks for takes [default: 3]
+    #[arg(long, value_name = "D", value_parser = clap::value_parser!(u8).range(1..))]
+    depth: Option<u8>,
     /// The seed of the first run; the others follow it
     #[arg(long, value_name = "N", default_value_t = 0)]
     base_seed: u64,
@@ -130,14 +142,14 @@ impl Explore {
         let Some(programs) = scenario.programs() else { return Ok(Status::Wrong) };
         let program = super::on_model(scenario.chosen(programs, self.variant.as_deref())?, self.model);
         let program = super::with_jitter(super::with_levels(program, &self.levels.levels()), self.jitter);
+        let program = self.strategy()?.applied(program);
         let mut output = Output::open(self.output.as_deref())?;
         let (campaign, ended) = self.explore(&program);
-        let schedule = scenario.schedule(&program, self.strategy, self.base_seed);
+        let schedule = scenario.schedule(&program, self.base_seed);
         let explored = Explored {
             program: &program,
             campaign: &campaign,
             origin: scenario.origin(&program, self.base_seed),
-            strategy: self.strategy,
             shown_with: self.shown_with(&schedule),
             schedule,
             file: outside::quoted(&self.file),
@@ -163,6 +175,17 @@ impl Explore {
         })
     }
 
+    /// The strategy, with its depth.
+    fn strategy(&self) -> Result<Strategy, Complaint> {
+        match (self.strategy, self.depth) {
+            (Strategy::Pct { .. }, Some(depth)) => Ok(Strategy::Pct { depth }),
+            (strategy, None) => Ok(strategy),
+            (Strategy::Random, Some(_)) => {
+                Err(Complaint::wrong("only `--strategy pct` has a --depth".to_owned()))
+            }
+        }
+    }
+
     /// What a replay needs beside the schedule and the file, as arguments.
     fn shown_with(&self, schedule: &Schedule) -> String {
         let is_file = schedule.profile.is_none();
@@ -172,13 +195,16 @@ impl Explore {
 
     /// What else than the number of runs they depend on, as arguments.
     fn options(&self) -> String {
+        let strategy =
+            (self.strategy != Strategy::Random).then(|| format!("--strategy {}", self.strategy.name()));
+        let depth = self.depth.map(|depth| format!("--depth {depth}"));
         let base = (self.base_seed > 0).then(|| format!("--base-seed {}", self.base_seed));
         let jitter = (self.jitter > 0).then(|| format!("--jitter {}%", self.jitter));
         let variant = self.variant.as_ref().map(|variant| format!("--variant {variant}"));
         let model = self.model.map(|model| format!("--model {}", model.name()));
         let profile = outside::quoted(&self.profile);
         let profile = (profile != "default").then(|| format!("--profile {profile}"));
-        let all = [base, jitter, variant, model, profile].into_iter().flatten();
+        let all = [strategy, depth, base, jitter, variant, model, profile].into_iter().flatten();
         let all: String = all.map(|option| format!(" {option}")).collect();
         format!("{all}{}", self.levels)
     }
@@ -191,7 +217,6 @@ impl Explore {
             (None, None, false) => RUNS,
         };
         Plan {
-            strategy: self.strategy,
             base: self.base_seed,
             runs,
             until_stable: self.until_stable,

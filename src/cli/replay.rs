@@ -61,6 +61,7 @@ impl Replay {
             file: self.file,
             seed: schedule.seed,
             jitter: schedule.jitter,
+            strategy: schedule.strategy,
             format: self.format,
             variant: schedule.variant,
             model: Some(schedule.model),

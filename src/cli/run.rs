@@ -3,6 +3,7 @@
 use super::levels::LevelArguments;
 use super::outside::{self, Complaint, Output, Status};
 use super::{Accepted, Outcome, Remedies, Scenario, Settings, sweep};
+use crate::explore::Strategy;
 use crate::report::{Notation, Options};
 use crate::scenario::Program;
 use crate::trace::Model;
@@ -55,6 +56,9 @@ pub(super) struct Run {
     /// Lets constant durations and what calls cost the host vary by so many percents, drawn by the seed
     #[arg(long, value_name = "P%", value_parser = super::jitter, default_value = "0%", hide_default_value = true)]
     pub(super) jitter: u8,
+    /// How choices are made, which only a schedule says
+    #[arg(skip)]
+    pub(super) strategy: Strategy,
     /// A report for people; or data for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(super) format: Format,
@@ -115,12 +119,14 @@ impl Run {
             outside::print_error(&scenario.rendered(&warnings, colour));
         }
         let program = scenario.chosen(programs, self.variant.as_deref())?;
-        // Accepted snapshots are those of the model and the durations that the text states.
-        let is_other = self.jitter > 0 || self.model.is_some_and(|model| model != program.setup.model);
+        // Accepted snapshots are those of the model and the durations that the text states, each choice drawn for itself.
+        let is_other = self.jitter > 0
+            || self.strategy != Strategy::Random
+            || self.model.is_some_and(|model| model != program.setup.model);
         let accepted = if is_other { Accepted::Ignored } else { Accepted::Compared };
         let levels = self.levels.levels();
         let program = super::with_levels(super::on_model(program, self.model), &levels);
-        let program = super::with_jitter(program, self.jitter);
+        let program = self.strategy.applied(super::with_jitter(program, self.jitter));
         let to_terminal = self.output.is_none();
         let options = Options {
             width: if to_terminal { outside::width() } else { 80 },

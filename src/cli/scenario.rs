@@ -259,15 +259,15 @@ impl Scenario {
     }
 
     /// The schedule of a run.
-    pub(super) fn schedule(&self, program: &Program, strategy: Strategy, seed: u64) -> Schedule {
+    pub(super) fn schedule(&self, program: &Program, seed: u64) -> Schedule {
         let (name, profile) = self.profile();
-        Schedule::new(program, &self.text, (name, &profile), strategy, seed)
+        Schedule::new(program, &self.text, (name, &profile), seed)
     }
 
     pub(super) fn origin(&self, program: &Program, seed: u64) -> Origin {
         let (path, model) = (self.shown(), program.setup.model.name().to_owned());
         let profile = self.profile.as_ref().map_or("default", |(name, _)| name).to_owned();
-        Origin { path, model, profile, seed, jitter: program.setup.jitter }
+        Origin { path, model, profile, seed, jitter: program.setup.jitter, strategy: Strategy::of(program) }
     }
 
     /// Runs, without any report.
@@ -409,11 +409,12 @@ impl Scenario {
         told
     }
 
-    /// The program of another text, with the variant, the model and the levels that a program has.
+    /// The program of another text, with the variant, the model, the choices and the levels that a program has.
     fn edited(&self, text: &str, like: &Program) -> Option<Program> {
         let (programs, _) = self.with_text(text.to_owned()).load_all().ok()?;
         let edited = programs.into_iter().find(|program| program.variant == like.variant)?;
         let edited = super::with_jitter(super::on_model(edited, Some(like.setup.model)), like.setup.jitter);
+        let edited = Strategy::of(like).applied(edited);
         Some(Program { levels: like.levels.clone(), ..edited })
     }
 

@@ -10,6 +10,7 @@ pub mod recover;
 mod schedule;
 mod strategy;
 
+pub use crate::engine::Bound;
 pub use schedule::{Malformed, Schedule, Stale};
 pub use strategy::Strategy;
 

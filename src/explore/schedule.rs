@@ -1,8 +1,9 @@
 //! A schedule: what one run depends on, as a word that can be printed, kept and given back.
 //!
 //! `millpond-0.1.0:9f86d081:cuda:default-3c1f0a22:random:42` names the version that made it, the text of the scenario, the
-//! model, the profile, the strategy and the seed. What is not as usual follows as `jitter=20%` or `variant=off`. The same
-//! schedule and scenario give the same run; where they do not belong together, it says why.
+//! model, the profile, the strategy and the seed. A strategy with a depth is written `pct-3`. What is not as usual follows as
+//! `jitter=20%` or `variant=off`. The same schedule and scenario give the same run; where they do not belong together, it says
+//! why.
 
 use super::Strategy;
 use crate::base::stable_hash;
@@ -42,13 +43,7 @@ const OF_A_FILE: &str = "file";
 impl Schedule {
     /// The schedule of a run of a program, which was read from this text with this profile. A profile that is part of
     /// Millpond has a name.
-    pub fn new(
-        program: &Program,
-        text: &str,
-        profile: (Option<&str>, &Profile),
-        strategy: Strategy,
-        seed: u64,
-    ) -> Self {
+    pub fn new(program: &Program, text: &str, profile: (Option<&str>, &Profile), seed: u64) -> Self {
         let (name, settings) = profile;
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -56,7 +51,7 @@ impl Schedule {
             model: program.setup.model,
             profile: name.map(str::to_owned),
             settings: hash(&format!("{settings:?}")),
-            strategy,
+            strategy: Strategy::of(program),
             seed,
             jitter: program.setup.jitter,
             variant: program.variant.clone(),
@@ -145,7 +140,7 @@ impl std::error::Error for Stale {}
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { version, text, model, profile, settings, strategy, seed, jitter, variant } = self;
-        let (model, strategy) = (model.name(), strategy.name());
+        let model = model.name();
         let profile = profile.as_deref().unwrap_or(OF_A_FILE);
         write!(f, "millpond-{version}:{text:08x}:{model}:{profile}-{settings:08x}:{strategy}:{seed}")?;
         if *jitter > 0 {
@@ -202,7 +197,8 @@ impl FromStr for Schedule {
             model: Model::named(model).ok_or_else(|| wrong(model, "a model"))?,
             profile: Some(name).filter(|name| name != OF_A_FILE),
             settings,
-            strategy: Strategy::named(strategy).ok_or_else(|| wrong(strategy, "a strategy"))?,
+            strategy: Strategy::written(strategy)
+                .ok_or_else(|| wrong(strategy, "a strategy such as `random` or `pct-3`"))?,
             seed: number(seed).ok_or_else(|| wrong(seed, "a seed"))?,
             jitter: 0,
             variant: None,

@@ -7,7 +7,7 @@ use super::document::{Document, Notation};
 use super::{Origin, SCHEMA};
 use crate::base::StmtId;
 use crate::explore::campaign::{Aspect, Campaign, Outcome, Seen, Served, Spread, Standing};
-use crate::explore::{Schedule, Strategy};
+use crate::explore::{Bound, Schedule};
 use crate::oracle::Role;
 use crate::scenario::Program;
 use crate::trace::Policy;
@@ -24,8 +24,6 @@ pub struct Explored<'a> {
     pub campaign: &'a Campaign,
     /// Where they came from; the seed is the first one.
     pub origin: Origin,
-    /// How choices were made.
-    pub strategy: Strategy,
     /// What repeats the first run.
     pub schedule: Schedule,
     /// The scenario as a word of a command.
@@ -85,9 +83,20 @@ struct Header<'a> {
     path: &'a str,
     model: &'a str,
     profile: &'a str,
-    strategy: &'a str,
+    strategy: String,
     base_seed: u64,
     jitter: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound: Option<BoundPart>,
+}
+
+#[derive(Serialize)]
+struct BoundPart {
+    threads: u64,
+    calls: u64,
+    depth: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -190,9 +199,10 @@ impl<'a> Explored<'a> {
             path: &self.origin.path,
             model: &self.origin.model,
             profile: &self.origin.profile,
-            strategy: self.strategy.name(),
+            strategy: self.origin.strategy.to_string(),
             base_seed: self.campaign.base,
             jitter: self.origin.jitter,
+            bound: Bound::of(self.program).map(bound_part),
         };
         let mut document = Document::new(notation, &header, "outcomes", out);
         for (nth, (outcome, seen)) in self.campaign.by_runs().into_iter().enumerate() {
@@ -275,6 +285,11 @@ impl<'a> Explored<'a> {
         let by = Policy::ALL.iter().map(|policy| policy.name()).zip(served.by);
         ServedPart { line, text, calls: served.calls(), failed: served.failed, by: by.collect() }
     }
+}
+
+fn bound_part(bound: Bound) -> BoundPart {
+    let Bound { threads, calls, depth } = bound;
+    BoundPart { threads, calls, depth, runs: bound.runs() }
 }
 
 fn spread_part(spread: &Spread) -> Option<SpreadPart> {

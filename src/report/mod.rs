@@ -17,6 +17,7 @@ mod sweep;
 mod text;
 mod tried;
 
+use crate::explore::Strategy;
 pub use campaign::{Ended, Explored};
 pub use document::Notation;
 pub use findings::{Told, explained, shown};
@@ -42,13 +43,16 @@ pub struct Origin {
     pub seed: u64,
     /// By how many percents constant durations vary.
     pub jitter: u8,
+    /// How choices are made.
+    pub strategy: Strategy,
 }
 
 impl Origin {
     /// What a run depends on beside the text.
     fn facts(&self) -> String {
-        let Self { model, profile, seed, jitter, .. } = self;
+        let Self { model, profile, seed, jitter, strategy, .. } = self;
         let jitter = if *jitter > 0 { format!(", jitter {jitter}%") } else { String::new() };
-        format!("{model}, {profile}, seed {seed}{jitter}")
+        let strategy = if *strategy == Strategy::Random { String::new() } else { format!(", {strategy}") };
+        format!("{model}, {profile}, seed {seed}{jitter}{strategy}")
     }
 }

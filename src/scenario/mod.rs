@@ -35,6 +35,7 @@ mod reach;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod turns;
 mod value;
 
 pub use action::{Action, Called, ExportOf, ImportInto};

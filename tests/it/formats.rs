@@ -186,6 +186,16 @@ fn the_page_has_what_is_printed() {
     let variant = ["run", "scenarios/reuse/internal/twins.scn", "--variant", "off", "--format", "json"];
     let output = folder.command(&variant).current_dir(ROOT).output().expect("millpond starts");
     visit_run(&page, &out(&output), &mut seen);
+    let tie = "scenarios/explore/who_calls_first.scn";
+    let explored = ["explore", tie, "--strategy", "pct", "--seeds", "1", "--format", "json"];
+    let output = folder.command(&explored).current_dir(ROOT).output().expect("millpond starts");
+    let explored = out(&output);
+    let outcome: Value =
+        explored.lines().nth(1).and_then(|line| serde_json::from_str(line).ok()).expect("an outcome");
+    let schedule = outcome["schedule"].as_str().expect("a word");
+    let replayed = ["replay", schedule, tie, "--format", "json"];
+    let output = folder.command(&replayed).current_dir(ROOT).output().expect("millpond starts");
+    visit_run(&page, &out(&output), &mut seen);
     let varied = ["run", "scenarios/readme.scn", "--jitter", "5%", "--format", "json"];
     let output = folder.command(&varied).current_dir(ROOT).output().expect("millpond starts");
     visit_run(&page, &out(&output), &mut seen);

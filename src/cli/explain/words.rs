@@ -488,8 +488,8 @@ allocates was served. How often something was so in a loop is no difference, nor
     exploration(
         "schedule",
         "What one run depends on, in one word.
-It has the version of Millpond, a hash of the scenario, the model, the profile with a hash, the strategy and the seed, and
-where they are not as usual the jitter and the variant. `millpond replay SCHEDULE FILE` makes the run again. Comments,
+It has the version of Millpond, a hash of the scenario, the model, the profile with a hash, the strategy (with its depth), the
+seed, and where they are not as usual the jitter and the variant. `millpond replay SCHEDULE FILE` makes the run again. Comments,
 blank lines and spaces of the scenario may change; where anything else has, the schedule is refused.",
         "scenarios/explore/a_quarter_of_the_runs.scn",
     ),
@@ -500,6 +500,15 @@ blank lines and spaces of the scenario may change; where anything else has, the 
 It goes for kernels, copies, functions and collectives, for `sleep`, and for what calls cost the host by the profile. Durations
 that are not constant are drawn as the scenario says.",
         "scenarios/explore/a_quarter_of_the_runs.scn",
+    ),
+    exploration(
+        "pct",
+        "Probabilistic concurrency testing: `millpond explore FILE --strategy pct --depth 3`.
+Of several host threads that could call, the one of the highest priority does. Priorities are drawn before a run, and so are
+the calls, one less than the depth, before which a thread gets a lower one. What takes so many orderings of calls is found by
+a run with at least the probability 1/(n k^(d-1)), for n host threads and k calls that they make at most while there are
+others. Durations are drawn as ever. Source: S. Burckhardt and others, ASPLOS 2010.",
+        "scenarios/explore/who_calls_first.scn",
     ),
     exploration(
         "unseen",

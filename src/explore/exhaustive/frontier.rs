@@ -1,6 +1,6 @@
 //! Devices that get as far as they are told: progress without time.
 
-use crate::base::{Nanos, StmtId, StreamId, reuse_on_clone};
+use crate::base::{HostId, Nanos, StmtId, StreamId, reuse_on_clone};
 use crate::engine::{Chooser, Progress};
 use crate::trace::{Cut, Law, Ticket, join};
 
@@ -65,7 +65,7 @@ impl Chooser for Untimed {
         Nanos::ZERO
     }
 
-    fn pick(&mut self, _: usize) -> usize {
+    fn pick(&mut self, _: &[HostId], _: &dyn Fn(HostId) -> bool) -> usize {
         0
     }
 }

@@ -5,6 +5,7 @@ use super::table::{Align, Section, Table, heading, lay_out, shorten, time, wrap}
 use super::{LINES_MAX, counted};
 use crate::base::{Bytes, Nanos, grouped};
 use crate::explore::campaign::{Aspect, Outcome, Seen, Served, Spread, Standing, UNSEEN_MAX};
+use crate::explore::{Bound, Strategy};
 use crate::report::campaign::{Ended, Explored};
 use crate::trace::{FindingKind, Policy};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +38,7 @@ impl Explored<'_> {
         let origin = &self.origin;
         let (first, runs) = (self.campaign.base, self.campaign.runs);
         let last = first.wrapping_add(runs.saturating_sub(1));
-        let mut facts = format!("{}, {}, {}", origin.model, origin.profile, self.strategy.name());
+        let mut facts = format!("{}, {}, {}", origin.model, origin.profile, origin.strategy);
         facts.push_str(&match runs {
             0 => String::new(),
             1 => format!(", seed {first}"),
@@ -226,6 +227,7 @@ impl Explored<'_> {
         if runs > 0 {
             lines.extend(wrap(&format!("{unseen} (Good-Turing)"), 2, width));
         }
+        lines.extend(self.bound(width));
         lines.extend(self.ended(width));
         lines.push(match (runs, campaign.failing) {
             (0, _) => "nothing is known: no run was made".to_owned(),
@@ -238,6 +240,26 @@ impl Explored<'_> {
             }
         });
         lines
+    }
+
+    /// What each run is promised to find.
+    fn bound(&self, width: usize) -> Vec<String> {
+        let Strategy::Pct { .. } = self.origin.strategy else { return Vec::new() };
+        let words = match Bound::of(self.program) {
+            None => "bound: none, since there is one host thread: priorities decide nothing".to_owned(),
+            Some(bound) => {
+                let Bound { threads, calls, depth } = bound;
+                let runs = bound.runs().map_or("2^64 or more".to_owned(), grouped);
+                format!(
+                    "bound: what {} of calls make happen, a run finds with a probability of at least 1 in {runs}: \
+                     1/(n k^(d-1)) with n = {threads} host threads, k = {} calls that they make at most while \
+                     there are others (loops unrolled, `else` blocks carried out), d = {depth}",
+                    counted(usize::from(depth), "ordering"),
+                    grouped(calls)
+                )
+            }
+        };
+        wrap(&words, 2, width)
     }
 
     fn ended(&self, width: usize) -> Vec<String> {

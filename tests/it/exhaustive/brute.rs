@@ -6,7 +6,7 @@
 //! one has been that was told the same and whose devices have got as far.
 
 use super::told::{Story, Told};
-use millpond::base::{Draws, Nanos, StmtId, StreamId};
+use millpond::base::{Draws, HostId, Nanos, StmtId, StreamId};
 use millpond::engine::{Chooser, Limits, Machine, Progress, run_on};
 use millpond::model::Allocator;
 use millpond::model::cuda::Cuda;
@@ -129,9 +129,9 @@ impl Chooser for Scripted {
         Nanos::ZERO
     }
 
-    fn pick(&mut self, among: usize) -> usize {
+    fn pick(&mut self, among: &[HostId], _: &dyn Fn(HostId) -> bool) -> usize {
         let mut script = self.script.borrow_mut();
-        let answer = script.ask(among);
+        let answer = script.ask(among.len());
         script.tell(answer);
         answer
     }
