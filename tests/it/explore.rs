@@ -1,8 +1,11 @@
 //! `millpond explore` and `millpond replay` from outside: the same bytes from any number of threads, shares that are known by
 //! counting, a command for each outcome that shows it again, and schedules that are refused.
 
+mod interleavings;
 mod pct;
+mod rare;
 mod replay;
+mod threads;
 
 use super::cli::{Folder, err, out, status};
 use serde_json::Value;
