@@ -18,6 +18,28 @@ join left
 join right
 ";
 
+/// The same, where the first thread has to wait before that, each time again.
+const WAITING: &str = "\
+pool p on gpu0 { release_threshold = 0B }
+thread left {
+  await first
+  await second
+  await third
+  await fourth
+  set p.release_threshold = 64MiB
+  set p.release_threshold = 0B
+}
+signal first
+signal second
+signal third
+signal fourth
+thread right {
+  expect p.release_threshold == 0B
+}
+join left
+join right
+";
+
 fn failing(file: &str, depth: &str, seeds: u64) -> u64 {
     let seeds = seeds.to_string();
     let explored = explore(&[file, "--strategy", "pct", "--depth", depth, "--seeds", &seeds]);
@@ -35,6 +57,10 @@ fn shares_are_those_that_counting_gives() {
     assert_eq!(failing(&between, "1", runs), 0, "without a change each thread goes on as far as it can");
     let found = failing(&between, "2", runs);
     assert!(is_near(found, runs, 4, 6 * 10), "{found} of {runs}");
+    // The same four orders, and 8, 7 and 3 calls: to come back from one that has blocked is not another call.
+    let waiting = folder.file("waiting.scn", WAITING).display().to_string();
+    let found = failing(&waiting, "2", runs);
+    assert!(is_near(found, runs, 4, 6 * 18), "{found} of {runs}");
     // Every depth finds what a lesser one does, within its bound.
     let found = failing(&between, "3", runs);
     assert!(found * 300 >= runs, "{found} of {runs}");

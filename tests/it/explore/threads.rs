@@ -54,6 +54,19 @@ fn seeds_find_the_faults_as_often_as_was_counted() {
     }
 }
 
+/// One ordering is enough for each (where durations play a part, they do as without priorities): a run in three finds it.
+#[test]
+fn priorities_keep_their_promise() {
+    for (name, ..) in CASES {
+        let file = format!("{FOLDER}/{name}.scn");
+        let arguments = [&file, "--strategy", "pct", "--depth", "1", "--seeds", "1000"];
+        let explored = explore(&arguments);
+        assert_eq!(explored.header["bound"]["runs"], 3);
+        let found = number(&explored.summary["failing"]);
+        assert!(found * 3 >= 1_000, "{name}: {found}");
+    }
+}
+
 #[test]
 fn every_timing_shows_them_and_proves_the_twins() {
     for (name, clean, ..) in CASES {
