@@ -42,8 +42,8 @@ With --strategy pct (probabilistic concurrency testing) priorities of the host
 threads settle which of them calls first. They are drawn before a run, and so
 are --depth less one calls before which a thread gets a lower one. What takes so
 many orderings of calls of different threads is found by a run with at least the
-probability 1/(n k^(d-1)): n host threads, k calls that they make at most while
-there are others, depth d. The report has the numbers. Of durations it changes
+probability 1/(n k^(d-1)): n host threads, k calls that they make at most once
+there are several, depth d. The report has the numbers. Of durations it changes
 nothing, nor does it bring together calls that these keep apart.
 
 Two runs have different outcomes when something else is found or fails, another

@@ -2,7 +2,7 @@
 //! Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010).
 //!
 //! Before a run the n host threads get priorities in a random order, and d - 1 times one of the k calls is drawn that threads may
-//! make while there are others. Of several threads that could call, the one of the highest priority does. A thread that comes to
+//! make once there are several. Of those threads that could call, the one of the highest priority does. A thread that comes to
 //! a drawn call has a lower priority from there on, below all those of the beginning: d - 1 for the call that was drawn first, 1
 //! for the last one. The calls of a thread are counted where it is chosen among several; elsewhere a priority decides nothing.
 //!
@@ -37,7 +37,7 @@ use crate::trace::Turns;
 pub struct Bound {
     /// n: the host threads of the program.
     pub threads: u64,
-    /// k: the calls that threads make at most while there are others, the loops unrolled and every `else` block carried out.
+    /// k: the calls that threads make at most once there are several, the loops unrolled and every `else` block carried out.
     pub calls: u64,
     /// d: the depth of faults that it holds for, or less.
     pub depth: u8,

@@ -1,4 +1,4 @@
-//! How often host threads can have their turn while there are others, counted before the run.
+//! How often host threads can have their turn once there are several, counted before the run.
 
 use super::{Chosen, Instruction, Program, Register};
 use crate::base::{HostId, IndexVec};

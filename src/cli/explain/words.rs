@@ -506,9 +506,9 @@ that are not constant are drawn as the scenario says.",
         "Probabilistic concurrency testing: `millpond explore FILE --strategy pct --depth 3`.
 Of several host threads that could call, the one of the highest priority does. Priorities are drawn before a run, and so are
 the calls, one less than the depth, before which a thread gets a lower one. What takes so many orderings of calls is found by
-a run with at least the probability 1/(n k^(d-1)), for n host threads and k calls that they make at most while there are
-others. Durations are drawn as ever. Source: S. Burckhardt and others, ASPLOS 2010.",
-        "scenarios/explore/who_calls_first.scn",
+a run with at least the probability 1/(n k^(d-1)), for n host threads and k calls that they make at most once there are
+several. Durations are drawn as ever. Source: S. Burckhardt and others, ASPLOS 2010.",
+        "scenarios/stress/borrowed_in_the_rare_case.scn",
     ),
     exploration(
         "unseen",

@@ -252,8 +252,8 @@ impl Explored<'_> {
                 let runs = bound.runs().map_or("2^64 or more".to_owned(), grouped);
                 format!(
                     "bound: what {} of calls make happen, a run finds with a probability of at least 1 in {runs}: \
-                     1/(n k^(d-1)) with n = {threads} host threads, k = {} calls that they make at most while \
-                     there are others (loops unrolled, `else` blocks carried out), d = {depth}",
+                     1/(n k^(d-1)) with n = {threads} host threads, k = {} calls that they make at most once \
+                     there are several (loops unrolled, `else` blocks carried out), d = {depth}",
                     counted(usize::from(depth), "ordering"),
                     grouped(calls)
                 )

@@ -42,7 +42,7 @@ pub(super) fn outcomes(program: &Program) -> (u64, u64) {
 
 #[test]
 fn seeds_find_the_faults_as_often_as_was_counted() {
-    for (name, _, expected, _) in CASES {
+    for (name, clean, expected, _) in CASES {
         let file = format!("{FOLDER}/{name}.scn");
         let Counted { runs, failing, share } = count(&load(&file));
         assert_eq!(share, expected, "{name}: {failing} of {runs} interleavings");
@@ -50,6 +50,7 @@ fn seeds_find_the_faults_as_often_as_was_counted() {
         let explored = explore(&[&file, "--seeds", &seeds.to_string()]);
         let found = number(&explored.summary["failing"]);
         println!("{name}: {found} of {seeds} seeds, exactly {share:?}, {failing} of {runs} interleavings");
+        assert_eq!(count(&load(&format!("{FOLDER}/{clean}.scn"))).failing, 0, "{clean}");
         assert!(is_near(found, seeds, share.0 as u64, share.1 as u64), "{name}: {found} of {seeds}");
     }
 }
@@ -67,9 +68,11 @@ fn priorities_keep_their_promise() {
     }
 }
 
+/// The first case is left out: that a wait was called before a record is no answer of a call, and answers are what the search
+/// tells runs apart by. Every interleaving of it is made above.
 #[test]
 fn every_timing_shows_them_and_proves_the_twins() {
-    for (name, clean, ..) in CASES {
+    for (name, clean, ..) in CASES.into_iter().skip(1) {
         let (holding, failing) = outcomes(&load(&format!("{FOLDER}/{name}.scn")));
         assert!(holding > 0 && failing > 0, "{name}: {holding} outcomes hold, {failing} fail");
         let (holding, failing) = outcomes(&load(&format!("{FOLDER}/{clean}.scn")));
