@@ -5,11 +5,13 @@
 use super::levels::LevelArguments;
 use super::outside::{self, Complaint, Output, Status};
 use super::progress::Progress;
+use super::untimed::{self, UntimedArguments};
 use super::{Scenario, parallel};
 use crate::base::{Nanos, grouped};
 use crate::explore::campaign::{self, Campaign, Plan};
-use crate::explore::{Schedule, Strategy};
-use crate::report::{Ended, Explored, Notation};
+use crate::explore::exhaustive::Witness;
+use crate::explore::{Choices, Schedule, Strategy};
+use crate::report::{Ended, Explored, Notation, Timings};
 use crate::scenario::Program;
 use crate::trace::Model;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -80,6 +82,8 @@ pub(super) struct Explore {
     /// Lets constant durations and what calls cost the host vary by so many percents
     #[arg(long, value_name = "P%", value_parser = super::jitter, default_value = "0%", hide_default_value = true)]
     jitter: u8,
+    #[command(flatten)]
+    untimed: UntimedArguments,
     /// A report for people; or data for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -103,7 +107,7 @@ pub(super) struct Explore {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// A report for people
     Text,
     /// JSON lines: a header, an object an outcome, a summary
@@ -130,9 +134,13 @@ impl Explore {
         let Some(programs) = scenario.programs() else { return Ok(Status::Wrong) };
         let program = super::on_model(scenario.chosen(programs, self.variant.as_deref())?, self.model);
         let program = super::with_jitter(super::with_levels(program, &self.levels.levels()), self.jitter);
+        if self.untimed.untimed {
+            return self.all_timings(&scenario, &program);
+        }
         let mut output = Output::open(self.output.as_deref())?;
         let (campaign, ended) = self.explore(&program);
-        let schedule = scenario.schedule(&program, self.strategy, self.base_seed);
+        let choices = Choices::Drawn { strategy: self.strategy, seed: self.base_seed };
+        let schedule = scenario.schedule(&program, choices);
         let explored = Explored {
             program: &program,
             campaign: &campaign,
@@ -161,6 +169,29 @@ impl Explore {
             _ if campaign.runs == 0 => Status::Impossible,
             Ended::Complete | Ended::Stable | Ended::TimeIsUp => Status::Holds,
         })
+    }
+
+    /// Goes through every timing.
+    fn all_timings(&self, scenario: &Scenario, program: &Program) -> Result<Status, Complaint> {
+        let mut output = Output::open(self.output.as_deref())?;
+        let untimed = self.untimed.search(program);
+        let schedule = scenario.schedule(program, Choices::Untimed(Witness::default()));
+        let timings = Timings {
+            program,
+            untimed: &untimed,
+            limits: self.untimed.limits(),
+            origin: scenario.origin(program, 0),
+            shown_with: self.shown_with(&schedule),
+            schedule,
+            file: outside::quoted(&self.file),
+        };
+        let width = if self.output.is_none() { outside::width() } else { 80 };
+        if let Err(error) = untimed::write(&timings, self.format, width, &mut output) {
+            output.give_up();
+            return Err(Complaint::wrong(format!("cannot write the report: {error}")));
+        }
+        output.close()?;
+        Ok(untimed::status(&timings))
     }
 
     /// What a replay needs beside the schedule and the file, as arguments.
@@ -227,7 +258,7 @@ impl Explore {
             work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         progress.end();
-        tell_rate(campaign.runs, started.elapsed());
+        tell_rate(campaign.runs, "runs", started.elapsed());
         let ended = match () {
             () if plan.until_stable && campaign.is_stable() => Ended::Stable,
             () if campaign.runs < plan.runs && stopped.get().is_some() => Ended::Interrupted,
@@ -240,7 +271,7 @@ impl Explore {
 }
 
 /// When the key was pressed that stops it. Who presses it again, once there was time for a report, wants none.
-fn listen() -> &'static OnceLock<Instant> {
+pub(super) fn listen() -> &'static OnceLock<Instant> {
     static STOPPED: OnceLock<Instant> = OnceLock::new();
     let stop = || {
         if STOPPED.get_or_init(Instant::now).elapsed() > Duration::from_secs(1) {
@@ -253,10 +284,10 @@ fn listen() -> &'static OnceLock<Instant> {
 }
 
 /// How quick it was, which is no part of the report.
-fn tell_rate(runs: u64, took: Duration) {
+pub(super) fn tell_rate(count: u64, noun: &str, took: Duration) {
     let (millis, micros) = (took.as_millis(), took.as_micros().max(1));
-    let rate = u64::try_from(u128::from(runs) * 1_000_000 / micros).unwrap_or(u64::MAX);
+    let rate = u64::try_from(u128::from(count) * 1_000_000 / micros).unwrap_or(u64::MAX);
     let (seconds, rest) = (millis / 1_000, millis % 1_000);
-    let runs = grouped(runs);
-    outside::print_error(&format!("{runs} runs in {seconds}.{rest:03} s, {} a second\n", grouped(rate)));
+    let count = grouped(count);
+    outside::print_error(&format!("{count} {noun} in {seconds}.{rest:03} s, {} a second\n", grouped(rate)));
 }

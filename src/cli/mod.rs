@@ -31,6 +31,7 @@ mod snapshots;
 mod sweep;
 mod test;
 mod tested;
+mod untimed;
 
 use crate::scenario::{Levels, Program};
 use crate::trace::Model;

@@ -4,7 +4,8 @@ use super::Scenario;
 use super::levels::LevelArguments;
 use super::outside::{Complaint, Status};
 use super::run::{Format, Run};
-use crate::explore::Schedule;
+use crate::explore::{Choices, Schedule, exhaustive};
+use crate::trace::Nothing;
 use clap::Args;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -57,9 +58,23 @@ impl Replay {
         let scenario = Scenario::read(&self.file)?.with_profile(&profile)?;
         schedule.check_profile(&scenario.profile().1).map_err(|stale| wrong(&stale))?;
         schedule.check_text(&scenario.text).map_err(|stale| wrong(&stale))?;
+        let (seed, choices) = match schedule.choices {
+            Choices::Drawn { seed, .. } => (seed, None),
+            Choices::Untimed(choices) => (0, Some(choices)),
+        };
+        let scenario = match choices {
+            None => scenario,
+            Some(choices) => {
+                let Some(programs) = scenario.programs() else { return Ok(Status::Wrong) };
+                let program = scenario.chosen(programs, schedule.variant.as_deref())?;
+                let program = super::on_model(program, Some(schedule.model));
+                exhaustive::follow(&program, &choices, Nothing).map_err(|astray| wrong(&astray))?;
+                scenario.with_choices(choices)
+            }
+        };
         let run = Run {
             file: self.file,
-            seed: schedule.seed,
+            seed,
             jitter: schedule.jitter,
             format: self.format,
             variant: schedule.variant,

@@ -116,7 +116,9 @@ impl Run {
         }
         let program = scenario.chosen(programs, self.variant.as_deref())?;
         // Accepted snapshots are those of the model and the durations that the text states.
-        let is_other = self.jitter > 0 || self.model.is_some_and(|model| model != program.setup.model);
+        let is_other = self.jitter > 0
+            || scenario.is_untimed()
+            || self.model.is_some_and(|model| model != program.setup.model);
         let accepted = if is_other { Accepted::Ignored } else { Accepted::Compared };
         let levels = self.levels.levels();
         let program = super::with_levels(super::on_model(program, self.model), &levels);

@@ -4,9 +4,10 @@ use super::outside::{self, Complaint, Status};
 use super::{Place, diagnostics, snapshots};
 use crate::base::{Diagnostic, StmtId, nearest};
 use crate::engine::Ending;
+use crate::explore::exhaustive::{self, Astray, Witness};
 use crate::explore::fix::{self, Fix, Limits, Search};
 use crate::explore::recover::Recovery;
-use crate::explore::{Schedule, Strategy};
+use crate::explore::{self, Choices, Schedule};
 use crate::oracle::{Accounting, Finding, Recording, Verdict};
 use crate::profile::Profile;
 use crate::report::{
@@ -37,6 +38,8 @@ pub struct Scenario {
     snapshots: Option<PathBuf>,
     /// The file of a profile, where it is not the embedded one.
     profile: Option<(String, Profile)>,
+    /// The choices of the run, where none are drawn.
+    choices: Option<Witness>,
 }
 
 /// What a run depends on, beside the scenario.
@@ -105,13 +108,13 @@ impl Scenario {
     /// A file that is missing, a folder, not UTF-8, or unreadable.
     pub fn read(path: &Path) -> Result<Self, Complaint> {
         let text = outside::read(path)?;
-        Ok(Self { path: path.to_owned(), text, place: Place::of(path), snapshots: None, profile: None })
+        Ok(Self::of_text(path.to_owned(), text))
     }
 
     /// A scenario that is in no file; `path` is what it is called.
     pub fn of_text(path: PathBuf, text: String) -> Self {
         let place = Place::of(&path);
-        Self { path, text, place, snapshots: None, profile: None }
+        Self { path, text, place, snapshots: None, profile: None, choices: None }
     }
 
     /// The same, with its snapshot in another folder.
@@ -147,6 +150,17 @@ impl Scenario {
         let profile = Profile::read(&outside::read(path)?)
             .map_err(|error| Complaint::wrong(format!("{name} is no profile: {error}")))?;
         Ok(Self { profile: Some((name, profile)), ..self })
+    }
+
+    /// The same, with the choices of its run, which is then one without times.
+    #[must_use]
+    pub(super) fn with_choices(self, choices: Witness) -> Self {
+        Self { choices: Some(choices), ..self }
+    }
+
+    /// Whether its run is one without times.
+    pub(super) fn is_untimed(&self) -> bool {
+        self.choices.is_some()
     }
 
     /// The same file with another text.
@@ -259,15 +273,16 @@ impl Scenario {
     }
 
     /// The schedule of a run.
-    pub(super) fn schedule(&self, program: &Program, strategy: Strategy, seed: u64) -> Schedule {
+    pub(super) fn schedule(&self, program: &Program, choices: Choices) -> Schedule {
         let (name, profile) = self.profile();
-        Schedule::new(program, &self.text, (name, &profile), strategy, seed)
+        Schedule::new(program, &self.text, (name, &profile), choices)
     }
 
     pub(super) fn origin(&self, program: &Program, seed: u64) -> Origin {
         let (path, model) = (self.shown(), program.setup.model.name().to_owned());
         let profile = self.profile.as_ref().map_or("default", |(name, _)| name).to_owned();
-        Origin { path, model, profile, seed, jitter: program.setup.jitter }
+        let (jitter, untimed) = (program.setup.jitter, self.choices.is_some());
+        Origin { path, model, profile, seed, untimed, jitter }
     }
 
     /// Runs, without any report.
@@ -375,7 +390,10 @@ impl Scenario {
         let is_any_missing = told.iter().any(|told| told.finding.missing.is_some());
         if is_any_missing && program.length <= RECORDED_MAX {
             let mut recording = Recording::new(&program.setup);
-            crate::engine::run(program, seed, &mut recording);
+            match &self.choices {
+                Some(choices) => followed(exhaustive::follow(program, choices, &mut recording)),
+                None => crate::engine::run(program, seed, &mut recording),
+            };
             for told in &mut told {
                 told.explanation = told.finding.missing.and_then(|missing| recording.explain(&missing));
             }
@@ -397,7 +415,7 @@ impl Scenario {
             finding.counts() && (finding.severity == Severity::Error || finding.missing.is_some())
         };
         let is_any = told.iter().any(|told| is_worth_it(told.finding));
-        if !is_any || settings.remedies == Remedies::Ignored {
+        if !is_any || self.tries_nothing(settings) {
             return told;
         }
         let fixes = self.fixes(program, settings.seed);
@@ -407,6 +425,11 @@ impl Scenario {
             told.fix = fix.map(|fix| remedy(fix, &program.names, &super::fix::apply(&self.path, false)));
         }
         told
+    }
+
+    /// What is tried are other texts, of which choices say nothing.
+    fn tries_nothing(&self, settings: &Settings) -> bool {
+        settings.remedies == Remedies::Ignored || self.choices.is_some()
     }
 
     /// The program of another text, with the variant, the model and the levels that a program has.
@@ -429,7 +452,7 @@ impl Scenario {
     fn recovery(&self, program: &Program, settings: &Settings, verdict: &Verdict) -> Recovery {
         let failed = verdict.failed.iter().filter(|failed| failed.failure == Failure::OutOfMemory);
         let failed: Vec<(StmtId, bool)> = failed.map(|failed| (failed.stmt, failed.expected)).collect();
-        if failed.is_empty() || settings.remedies == Remedies::Ignored {
+        if failed.is_empty() || self.tries_nothing(settings) {
             return Recovery::default();
         }
         let load = |text: &str| self.edited(text, program);
@@ -463,11 +486,20 @@ impl Scenario {
         report: &mut impl Sink,
     ) -> (Verdict, Ending) {
         let mut books = Checked(cfg!(debug_assertions).then(|| Accounting::new(&program.setup)));
-        let judged = crate::explore::judged(program, settings.seed, (&mut books, report));
+        let sink = (&mut books, report);
+        let judged = match &self.choices {
+            Some(choices) => followed(explore::judged_untimed(program, choices, sink)),
+            None => explore::judged(program, settings.seed, sink),
+        };
         let violations = books.0.as_ref().map_or(&[][..], Accounting::violations);
         assert!(violations.is_empty(), "the books do not add up, which is a bug of millpond: {violations:?}");
         judged
     }
+}
+
+/// Whoever gives choices has followed them before.
+fn followed<R>(result: Result<R, Astray>) -> R {
+    result.expect("the choices are those of a run of this program")
 }
 
 /// A sink that may be switched off.

@@ -15,12 +15,14 @@ pub struct Judged {
     pub failed: u64,
     /// Why it did not hold, for the first time.
     pub first: Option<Mismatch>,
+    /// Whether this run does not settle it, whatever was evaluated.
+    pub is_open: bool,
 }
 
 impl Judged {
-    /// Whether it was reached, and held each time.
+    /// Whether it was reached, and held each time, or else is none that this run settles.
     pub const fn holds(&self) -> bool {
-        self.times > 0 && self.failed == 0
+        self.is_open || self.times > 0 && self.failed == 0
     }
 }
 

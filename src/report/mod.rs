@@ -3,6 +3,7 @@
 //!
 //! It decides how things look and nothing else. It opens no files, asks no clock and knows no terminal.
 
+mod aspects;
 mod campaign;
 mod document;
 mod findings;
@@ -15,6 +16,7 @@ mod snapshot;
 mod states;
 mod sweep;
 mod text;
+mod timings;
 mod tried;
 
 pub use campaign::{Ended, Explored};
@@ -27,6 +29,7 @@ pub use snapshot::Snapshots;
 pub use states::States;
 pub use sweep::{Sweep, SweepRow, Tally};
 pub use text::{Closing, Compared, Failing, Options, Text, failures};
+pub use timings::Timings;
 pub use tried::{remedy, tried};
 
 /// What a report says about where the run came from.
@@ -38,8 +41,10 @@ pub struct Origin {
     pub model: String,
     /// The profile.
     pub profile: String,
-    /// The seed.
+    /// The seed; 0 where nothing is drawn.
     pub seed: u64,
+    /// Whether durations are unknown, and choices told.
+    pub untimed: bool,
     /// By how many percents constant durations vary.
     pub jitter: u8,
 }
@@ -47,8 +52,9 @@ pub struct Origin {
 impl Origin {
     /// What a run depends on beside the text.
     fn facts(&self) -> String {
-        let Self { model, profile, seed, jitter, .. } = self;
+        let Self { model, profile, seed, jitter, untimed, .. } = self;
         let jitter = if *jitter > 0 { format!(", jitter {jitter}%") } else { String::new() };
-        format!("{model}, {profile}, seed {seed}{jitter}")
+        let drawn = if *untimed { "untimed".to_owned() } else { format!("seed {seed}") };
+        format!("{model}, {profile}, {drawn}{jitter}")
     }
 }

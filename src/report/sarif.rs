@@ -67,7 +67,11 @@ impl Page<'_> {
         let failures = self.of.failures().map(|failing| self.failing(failing));
         let results: Vec<Value> = findings.chain(failures).collect();
         let description = if self.of.status == 0 { "the scenario holds" } else { "the scenario fails" };
-        let Origin { model, profile, seed, jitter, .. } = &self.of.origin;
+        let Origin { model, profile, seed, jitter, untimed, .. } = &self.of.origin;
+        let mut properties = json!({ "model": model, "profile": profile, "seed": seed, "jitter": jitter });
+        if *untimed {
+            properties["untimed"] = true.into();
+        }
         let document = json!({
             "$schema": SCHEMA,
             "version": "2.1.0",
@@ -84,7 +88,7 @@ impl Page<'_> {
                 }],
                 "artifacts": [{ "location": self.artifact() }],
                 "columnKind": "unicodeCodePoints",
-                "properties": { "model": model, "profile": profile, "seed": seed, "jitter": jitter },
+                "properties": properties,
                 "results": results,
             }],
         });

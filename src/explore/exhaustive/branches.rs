@@ -9,7 +9,7 @@ use super::frontier::{Frontier, Untimed};
 use crate::base::HostId;
 use crate::engine::{Asks, Cuts, Progress, Walk};
 use crate::model::Allocator;
-use crate::trace::{Cut, Nothing};
+use crate::trace::{Cut, Nothing, Sink};
 
 /// The walk of an exploration.
 pub(super) type Led<A> = Walk<A, Frontier, Untimed, Nothing>;
@@ -64,7 +64,11 @@ impl Branches {
     }
 
     /// Whether the next call of a host, or the one that blocks it, can go on as soon as devices let it.
-    pub(super) fn can_go_on<A: Allocator>(&mut self, walk: &mut Led<A>, host: HostId) -> bool {
+    pub(super) fn can_go_on<A: Allocator, S: Sink>(
+        &mut self,
+        walk: &mut Walk<A, Frontier, Untimed, S>,
+        host: HostId,
+    ) -> bool {
         if !walk.is_blocked(host) {
             return true;
         }

@@ -19,13 +19,27 @@ pub(super) struct Footprint {
 }
 
 impl Footprint {
-    const fn everything() -> Self {
+    pub(super) const fn everything() -> Self {
         Self { is_everything: true, looks: Vec::new(), changes: Vec::new() }
     }
 
     fn is_empty(&self) -> bool {
         let is_zero = |things: &Things| things.iter().all(|word| *word == 0);
         !self.is_everything && is_zero(&self.looks) && is_zero(&self.changes)
+    }
+
+    /// Whether it is of something that is not spelled out.
+    pub(super) fn is_everything(&self) -> bool {
+        self.is_everything
+    }
+
+    /// The things, but for memory and progress, and whether they are changed.
+    pub(super) fn things(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
+        let word = |things: &Things, at: usize| things.get(at).copied().unwrap_or_default();
+        let bit = move |things: &Things, thing: usize| word(things, thing / 64) >> (thing % 64) & 1 == 1;
+        let count = self.looks.len().max(self.changes.len()) * 64;
+        let meets = move |thing: &usize| bit(&self.looks, *thing) || bit(&self.changes, *thing);
+        (SETTINGS..count).filter(meets).map(move |thing| (thing, bit(&self.changes, thing)))
     }
 
     /// Whether the order of the two makes a difference.
@@ -93,6 +107,11 @@ impl Footprints {
         Some(Self { own, next, ahead })
     }
 
+    /// What the call at a place touches.
+    pub(super) fn at(&self, place: usize) -> &Footprint {
+        &self.own[place]
+    }
+
     /// What the next turn of a thread may touch. `place`: the instruction that it comes to; `has_call`: it has a call from before.
     pub(super) fn next(&self, place: usize, has_call: bool) -> &Footprint {
         if has_call { &self.own[place.saturating_sub(1)] } else { &self.next[place] }
@@ -134,7 +153,7 @@ fn closed(code: &[Instruction], own: &[Footprint], ends: impl Fn(&Instruction) -
     closed
 }
 
-/// The numbers of things: memory, the progress of devices, then streams, events, signals and names.
+/// The numbers of things: memory, the progress of devices, the settings of pools, then streams, events, signals and names.
 struct Numbers {
     events: usize,
     signals: usize,
@@ -147,7 +166,8 @@ struct Numbers {
 
 const MEMORY: usize = 0;
 const PROGRESS: usize = 1;
-const STREAMS: usize = 2;
+const SETTINGS: usize = 2;
+const STREAMS: usize = 3;
 
 impl Numbers {
     fn of(program: &Program) -> Self {
@@ -190,11 +210,13 @@ impl Numbers {
                 self.name(buffer, changes)?;
                 put(changes, MEMORY);
                 put(changes, PROGRESS);
+                put(looks, SETTINGS);
             }
             Action::Free { stream, buffer } => {
                 self.stream(stream, changes)?;
                 self.name(buffer, changes)?;
                 put(changes, MEMORY);
+                put(looks, SETTINGS);
             }
             Action::Launch { stream, takes, uses, .. } => {
                 self.stream(stream, changes)?;
@@ -218,12 +240,16 @@ impl Numbers {
                 self.target(target, looks)?;
                 put(changes, MEMORY);
                 put(changes, PROGRESS);
+                put(looks, SETTINGS);
             }
             Action::Query(target) | Action::Poll(target) => {
                 self.target(target, looks)?;
                 put(changes, PROGRESS);
             }
-            Action::Trim { .. } | Action::Set { .. } => put(changes, MEMORY),
+            Action::Trim { .. } | Action::Set { .. } => {
+                put(changes, MEMORY);
+                put(changes, SETTINGS);
+            }
             Action::Read { .. } | Action::Peek { .. } => {
                 put(looks, MEMORY);
                 put(changes, PROGRESS);

@@ -4,6 +4,8 @@
 //! between two ways to one place in the program, so these are remembered, in sums that do not depend on who was first.
 
 use super::Keeps;
+use super::footprints::Footprint;
+use super::turns::Turns;
 use crate::base::{HostId, fold, fold_counters, mix, reuse_on_clone};
 use crate::trace::{AllocId, Call, Cut, Decision, Failure, Reply, Setup, Takes};
 
@@ -21,12 +23,14 @@ pub(super) struct Memory {
     ordinals: Vec<u32>,
     /// For each allocation, by its number, the call that made it.
     makers: Vec<u64>,
+    /// The order of what several threads did, as far as an outcome hangs on it.
+    order: Turns,
     /// How many turns there were, and whose the last one was.
     pub(super) turns: u32,
     pub(super) last: HostId,
 }
 
-reuse_on_clone!(Memory { told, rolled, in_order, kept, ordinals, makers, turns, last });
+reuse_on_clone!(Memory { told, rolled, in_order, kept, ordinals, makers, order, turns, last });
 
 impl Memory {
     pub(super) fn new(setup: &Setup) -> Self {
@@ -39,6 +43,7 @@ impl Memory {
             kept: 0,
             ordinals: vec![0; setup.hosts],
             makers: vec![0],
+            order: Turns::default(),
             turns: 0,
             last: HostId::from_raw(0),
         }
@@ -51,7 +56,12 @@ impl Memory {
 
     /// What an outcome is made of.
     pub(super) fn kept(&self) -> u128 {
-        self.kept
+        self.kept.wrapping_add(self.order.sum())
+    }
+
+    /// One of several threads has had a turn, at this place of the program, with what it touches there.
+    pub(super) fn had_turn(&mut self, host: HostId, place: usize, footprint: &Footprint) {
+        self.order.turn(host.index(), place, self.ordinals[host.index()], footprint);
     }
 
     /// A call has returned. `seen`: what its host has seen complete by now.

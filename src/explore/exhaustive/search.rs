@@ -9,12 +9,13 @@ use super::memory::Memory;
 use super::threads::Threads;
 use super::visited::Visited;
 use super::witness::{Step, Witness};
-use super::{Coverage, Keeps, Limit, Limits};
+use super::{Coverage, Keeps, Limit, Plan};
 use crate::base::{HostId, fold, fold_counters, reuse_on_clone, words};
-use crate::engine::{Cuts, Progress, Stop, Turn, Walk};
+use crate::engine::{Cuts, Stop, Turn, Walk};
 use crate::model::Allocator;
 use crate::scenario::Program;
 use crate::trace::{Cut, Nothing, Setup, Ticket};
+use std::ops::ControlFlow;
 
 /// What wants to know of the runs that a search comes to.
 pub(super) trait Leaves<A> {
@@ -23,7 +24,13 @@ pub(super) trait Leaves<A> {
     /// A word for what the state that is kept of a run lacks.
     fn extra(&self, walk: &Led<A>) -> u128;
     /// A run has come to its end.
-    fn found(&mut self, walk: &Led<A>, kept: u128, stop: Option<Stop>, witness: &dyn Fn() -> Witness);
+    fn found(
+        &mut self,
+        walk: &Led<A>,
+        kept: u128,
+        stop: Option<Stop>,
+        witness: &dyn Fn() -> Witness,
+    ) -> ControlFlow<()>;
 }
 
 /// A run in progress, with what it remembers.
@@ -63,10 +70,12 @@ enum From {
     Turn(HostId),
 }
 
+/// After so many calls it is asked again whether to go on.
+const PATIENCE: u64 = 4_096;
+
 pub(super) struct Search<'p, A> {
     program: &'p Program,
-    limits: Limits,
-    keeps: Keeps,
+    plan: Plan<'p>,
     threads: Threads,
     visited: Visited,
     branches: Branches,
@@ -84,15 +93,13 @@ impl<'p, A: Allocator> Search<'p, A> {
     /// Goes through everything, as far as the limits allow.
     pub(super) fn run(
         program: &'p Program,
-        limits: Limits,
-        keeps: Keeps,
+        plan: Plan<'p>,
         new: fn(&Setup) -> A,
         leaves: &mut impl Leaves<A>,
     ) -> Coverage {
         let mut search = Self {
             program,
-            limits,
-            keeps,
+            plan,
             threads: Threads::new(program),
             visited: Visited::default(),
             branches: Branches::default(),
@@ -194,16 +201,25 @@ impl<'p, A: Allocator> Search<'p, A> {
 
     /// A thread makes its call.
     fn turn(&mut self, point: &mut Point<A>, host: HostId) -> Result<(), Stop> {
-        if self.coverage.nodes == self.limits.nodes {
+        if self.coverage.nodes == self.plan.limits.nodes {
             self.coverage.reached = Some(Limit::Nodes);
             return Ok(());
         }
         self.coverage.nodes += 1;
+        if self.coverage.nodes.is_multiple_of(PATIENCE) && !(self.plan.goes_on)(self.coverage.nodes) {
+            self.coverage.reached = Some(Limit::Stopped);
+        }
         let Point { walk, memory } = point;
         memory.turns += 1;
+        let place = walk.cursor().place(host).0;
+        if self.plan.keeps == Keeps::Decisions
+            && let Some(footprint) = self.threads.footprint(place)
+        {
+            memory.had_turn(host, place, footprint);
+        }
         if let Turn::Answered(reply) = walk.turn(self.program, host)? {
             let seen = walk.machine().order().seen(host);
-            memory.answered(host, walk.call(host), &reply, seen, self.keeps);
+            memory.answered(host, walk.call(host), &reply, seen, self.plan.keeps);
         }
         Ok(())
     }
@@ -212,7 +228,7 @@ impl<'p, A: Allocator> Search<'p, A> {
     fn fork(&mut self, point: Box<Point<A>>, ways: Ways, leaves: &mut impl Leaves<A>) {
         let chosen = if let Ways::Cuts(host, _) = &ways { host.index() + 1 } else { 0 };
         let key = self.key(&point, chosen as u64, leaves.extra(&point.walk));
-        if self.visited.len() as u64 == self.limits.states {
+        if self.visited.len() as u64 == self.plan.limits.states {
             self.coverage.reached = Some(Limit::States);
         }
         if !self.visited.insert(key) || leaves.is_hopeless(&point.walk) {
@@ -233,7 +249,9 @@ impl<'p, A: Allocator> Search<'p, A> {
         let Self { steps, coverage, .. } = self;
         coverage.leaves += 1;
         let witness = || Witness { steps: steps.clone(), turns: point.memory.turns };
-        leaves.found(&point.walk, point.memory.kept(), stop, &witness);
+        if leaves.found(&point.walk, point.memory.kept(), stop, &witness).is_break() {
+            coverage.reached = Some(Limit::Stopped);
+        }
         self.spare.push(point);
     }
 
@@ -263,7 +281,7 @@ impl<'p, A: Allocator> Search<'p, A> {
             }
         }
         let [told, rolled] = memory.told();
-        let kept = if self.keeps == Keeps::Decisions { memory.kept() } else { 0 };
+        let kept = if self.plan.keeps == Keeps::Decisions { memory.kept() } else { 0 };
         let machine = walk.machine();
         for part in [machine.model().digest(), machine.order().digest(&self.asked_about), told, rolled, kept]
         {
@@ -277,21 +295,27 @@ impl<'p, A: Allocator> Search<'p, A> {
 fn choose(steps: &mut Vec<Step>, memory: &mut Memory, host: HostId) {
     if memory.last != host {
         memory.last = host;
-        steps.push(Step { turn: memory.turns, host, done: Box::default() });
+        steps.push(Step { turn: memory.turns, host, done: Vec::new() });
     }
 }
 
 /// Devices get as far as a cut before the next turn.
 fn advance<A: Allocator>(steps: &mut Vec<Step>, point: &mut Point<A>, cut: &Cut) {
     let Point { walk, memory } = point;
-    if walk.progress().done() == cut {
-        return;
-    }
-    let (turn, host, done) = (memory.turns, memory.last, cut.into());
+    let (turn, host) = (memory.turns, memory.last);
+    let before = walk.done().iter().enumerate();
+    let more = before.zip(cut).filter(|((_, before), seq)| before < seq);
+    let done: Vec<Ticket> =
+        more.map(|((stream, _), seq)| Ticket { stream: stream.into(), seq: *seq }).collect();
+    let is_further = !done.is_empty();
     match steps.last_mut() {
+        // Another cut may have been tried here before.
         Some(step) if step.turn == turn && step.host == host => step.done = done,
-        _ => steps.push(Step { turn, host, done }),
+        _ if is_further => steps.push(Step { turn, host, done }),
+        _ => {}
     }
-    walk.progress().reach(cut);
-    walk.advance();
+    if is_further {
+        walk.progress().reach(cut);
+        walk.advance();
+    }
 }

@@ -51,6 +51,7 @@ impl<'p, W: Write> Lines<'p, W> {
             profile: &origin.profile,
             seed: origin.seed,
             jitter: Some(origin.jitter).filter(|percent| *percent > 0),
+            untimed: origin.untimed.then_some(true),
         };
         Self { book: Book::new(program), document: Document::new(notation, &header, "events", out) }
     }
@@ -108,6 +109,9 @@ struct Header<'a> {
     /// Missing where nothing constant varies.
     #[serde(skip_serializing_if = "Option::is_none")]
     jitter: Option<u8>,
+    /// Missing where durations are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    untimed: Option<bool>,
 }
 
 #[derive(Serialize)]

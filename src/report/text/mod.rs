@@ -1,6 +1,7 @@
 //! The report for people: streamed, with bounded memory, at most 60 lines plus findings for any scenario.
 
 mod allocations;
+mod aspects;
 mod calls;
 mod campaign;
 mod devices;
@@ -14,6 +15,7 @@ mod reasons;
 mod sweep;
 mod table;
 mod timeline;
+mod timings;
 
 use super::Origin;
 use super::names::Book;
@@ -274,6 +276,7 @@ fn next(origin: &Origin, closing: &Closing<'_>) -> String {
             format!("next: mend what fails, then {}", closing.accept)
         }
         Compared::Missing | Compared::Different(_) => format!("next: {}", closing.accept),
+        _ if origin.untimed => "next: the same with --format json, for programs".to_owned(),
         _ => format!(
             "next: millpond run FILE --seed {}, or --format json for programs",
             origin.seed.wrapping_add(1)
