@@ -4,8 +4,8 @@
 //! devices have got. What is not spelled out touches everything.
 
 use crate::base::{BufferId, EventId, StreamId};
-use crate::scenario::{Action, Chosen, Instruction, Place, Program, SyncTarget};
-use crate::trace::{StreamKind, Takes};
+use crate::scenario::{Action, Chosen, ImportInto, Instruction, Place, Program, SyncTarget};
+use crate::trace::{Access, StreamKind, Takes};
 
 /// A set of things.
 type Things = Vec<u64>;
@@ -124,6 +124,14 @@ impl Footprints {
     }
 }
 
+/// Whether an instruction gives memory another name.
+fn names_again(instruction: &Instruction) -> bool {
+    let Instruction::Call { action, .. } = instruction else {
+        return matches!(instruction, Instruction::View { .. });
+    };
+    matches!(action, Action::Import { into: ImportInto::Memory { .. }, .. })
+}
+
 fn is_call(instruction: &Instruction) -> bool {
     matches!(instruction, Instruction::Call { .. } | Instruction::Spawn { .. } | Instruction::Exit { .. })
 }
@@ -160,6 +168,8 @@ struct Numbers {
     names: usize,
     /// Whether streams order each other by themselves, so that all of them are one thing.
     is_one_stream: bool,
+    /// Whether memory may have several names, so that all names are one thing.
+    is_one_name: bool,
     /// Whether a launch may have to wait for devices.
     may_launches_wait: bool,
 }
@@ -179,6 +189,7 @@ impl Numbers {
             signals,
             names: signals + setup.signals,
             is_one_stream: setup.streams.iter().any(|stream| stream.kind == StreamKind::Legacy),
+            is_one_name: program.code.iter().any(names_again),
             may_launches_wait: setup.host.queue_depth.is_some(),
         }
     }
@@ -220,7 +231,8 @@ impl Numbers {
             }
             Action::Launch { stream, takes, uses, .. } => {
                 self.stream(stream, changes)?;
-                self.uses(uses, looks)?;
+                uses.iter().try_for_each(|(place, access)| self.touches(place, *access, &mut footprint))?;
+                let Footprint { changes, .. } = &mut footprint;
                 if matches!(takes, Takes::Until(_)) {
                     return None;
                 }
@@ -254,7 +266,7 @@ impl Numbers {
                 put(looks, MEMORY);
                 put(changes, PROGRESS);
             }
-            Action::Touch { at, .. } => self.name(&at.buffer, looks)?,
+            Action::Touch { at, access } => self.touches(at, *access, &mut footprint)?,
             Action::Signal(signal) => put(changes, self.signals + signal.index()),
             Action::Await(signal) => {
                 put(looks, self.signals + signal.index());
@@ -280,12 +292,14 @@ impl Numbers {
 
     fn name(&self, name: &Chosen<BufferId>, things: &mut Things) -> Option<()> {
         let name = name.index.is_none().then_some(name.base)?;
-        put(things, self.names + name.index());
+        put(things, self.names + if self.is_one_name { 0 } else { name.index() });
         Some(())
     }
 
-    fn uses(&self, uses: &[(Place, crate::trace::Access)], things: &mut Things) -> Option<()> {
-        uses.iter().try_for_each(|(place, _)| self.name(&place.buffer, things))
+    /// Whoever comes second is to blame, if one of the two writes.
+    fn touches(&self, place: &Place, access: Access, footprint: &mut Footprint) -> Option<()> {
+        let Footprint { looks, changes, .. } = footprint;
+        self.name(&place.buffer, if access == Access::Read { looks } else { changes })
     }
 
     fn target(&self, target: &SyncTarget, things: &mut Things) -> Option<()> {

@@ -6,7 +6,7 @@
 use super::Keeps;
 use super::footprints::Footprint;
 use super::turns::Turns;
-use crate::base::{HostId, fold, fold_counters, mix, reuse_on_clone};
+use crate::base::{HostId, fold, fold_counters, mix, reuse_on_clone, words};
 use crate::trace::{AllocId, Call, Cut, Decision, Failure, Reply, Setup, Takes};
 
 /// The memory of a run.
@@ -49,6 +49,11 @@ impl Memory {
         }
     }
 
+    /// Whether there are several threads.
+    pub(super) fn has_others(&self) -> bool {
+        self.ordinals.len() > 1
+    }
+
     /// What later calls hang on.
     pub(super) fn told(&self) -> [u128; 2] {
         [self.told, self.rolled]
@@ -76,7 +81,7 @@ impl Memory {
         let ordinal = &mut self.ordinals[host.index()];
         *ordinal += 1;
         let maker = (host.index() as u64) << 32 | u64::from(*ordinal);
-        let are_several = self.ordinals.len() > 1;
+        let are_several = self.has_others();
         match reply {
             Err(failure) => self.tell(&[maker, 1, *failure as u64]),
             Ok(Reply::Value(value)) => self.tell(&[maker, 2, *value as u64, (*value >> 64) as u64]),
@@ -100,6 +105,12 @@ impl Memory {
         if are_several && matches!(call, Call::Signal(_) | Call::Export { .. }) {
             self.told = self.told.wrapping_add(fold_counters(mix(&[maker, 7]), seen));
         }
+    }
+
+    /// A thread makes a call of which a judge can tell apart so much more than its answer does.
+    pub(super) fn judged(&mut self, host: HostId, what: u128) {
+        let maker = (host.index() as u64) << 32 | u64::from(self.ordinals[host.index()]);
+        self.kept = self.kept.wrapping_add(fold(mix(&[maker, 8]), &words(what)));
     }
 
     /// What the host goes on with.

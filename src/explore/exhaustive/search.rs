@@ -55,8 +55,8 @@ struct Fork<A> {
 enum Ways {
     /// One of these threads has the next turn.
     Threads(Vec<HostId>),
-    /// It is this thread's turn, and devices have got as far as one of these cuts.
-    Cuts(HostId, Cuts),
+    /// It is this thread's turn, and devices have got as far as one of these cuts. The flag is that of the turn.
+    Cuts(HostId, Cuts, bool),
 }
 
 /// Where a run goes on.
@@ -66,8 +66,9 @@ enum From {
     Anybody,
     /// This thread has it.
     Thread(HostId),
-    /// It is settled how far devices are when this thread makes its call.
-    Turn(HostId),
+    /// It is settled how far devices are when this thread makes its call. The flag: a judge can tell apart more of that than the
+    /// answer does.
+    Turn(HostId, bool),
 }
 
 /// After so many calls it is asked again whether to go on.
@@ -102,7 +103,7 @@ impl<'p, A: Allocator> Search<'p, A> {
             plan,
             threads: Threads::new(program),
             visited: Visited::default(),
-            branches: Branches::default(),
+            branches: Branches::new(plan.keeps),
             forks: Vec::new(),
             spare: Vec::new(),
             spare_cuts: Vec::new(),
@@ -130,7 +131,7 @@ impl<'p, A: Allocator> Search<'p, A> {
         fork.next += 1;
         let count = match &fork.ways {
             Ways::Threads(hosts) => hosts.len(),
-            Ways::Cuts(_, cuts) => cuts.len(),
+            Ways::Cuts(_, cuts, _) => cuts.len(),
         };
         let (mut point, last) = if fork.next == count {
             let Fork { point, ways, .. } = self.forks.pop()?;
@@ -143,12 +144,12 @@ impl<'p, A: Allocator> Search<'p, A> {
         let ways = last.as_ref().unwrap_or_else(|| &self.forks[self.forks.len() - 1].ways);
         let from = match ways {
             Ways::Threads(hosts) => From::Thread(hosts[at]),
-            Ways::Cuts(host, cuts) => {
+            Ways::Cuts(host, cuts, is_judged) => {
                 advance(&mut self.steps, &mut point, cuts.get(at));
-                From::Turn(*host)
+                From::Turn(*host, *is_judged)
             }
         };
-        if let Some(Ways::Cuts(_, cuts)) = last {
+        if let Some(Ways::Cuts(_, cuts, _)) = last {
             self.spare_cuts.push(cuts);
         }
         Some((point, from))
@@ -160,7 +161,7 @@ impl<'p, A: Allocator> Search<'p, A> {
             let result = match from {
                 From::Anybody => match self.threads.candidates(&mut point.walk, &mut self.branches) {
                     None => return self.leaf(point, None, leaves),
-                    Some([]) => Err(point.walk.hang(self.program)),
+                    Some([]) => Err(Branches::hang(&mut point.walk, self.program)),
                     Some([only]) => Ok(From::Thread(*only)),
                     Some(several) => {
                         let ways = Ways::Threads(several.to_vec());
@@ -171,23 +172,32 @@ impl<'p, A: Allocator> Search<'p, A> {
                     choose(&mut self.steps, &mut point.memory, host);
                     match point.walk.next(self.program, host) {
                         Err(stop) => Err(stop),
-                        Ok(None) => Ok(From::Anybody),
+                        Ok(None) => {
+                            ends(&mut self.steps, &point.memory);
+                            Ok(From::Anybody)
+                        }
                         Ok(Some(_)) => {
                             let mut cuts = self.spare_cuts.pop().unwrap_or_default();
                             if self.branches.of(&mut point.walk, host, &mut cuts).is_err() {
                                 self.coverage.reached = Some(Limit::Cuts);
                                 return;
                             }
+                            let is_judged = self.branches.only_judged();
                             if cuts.len() > 1 {
-                                return self.fork(point, Ways::Cuts(host, cuts), leaves);
+                                return self.fork(point, Ways::Cuts(host, cuts, is_judged), leaves);
                             }
                             advance(&mut self.steps, &mut point, cuts.get(0));
                             self.spare_cuts.push(cuts);
-                            Ok(From::Turn(host))
+                            Ok(From::Turn(host, is_judged))
                         }
                     }
                 }
-                From::Turn(host) => self.turn(&mut point, host).map(|()| From::Anybody),
+                From::Turn(host, is_judged) => {
+                    if is_judged {
+                        self.judged(&mut point, host);
+                    }
+                    self.turn(&mut point, host).map(|()| From::Anybody)
+                }
             };
             match result {
                 Ok(next) => from = next,
@@ -197,6 +207,14 @@ impl<'p, A: Allocator> Search<'p, A> {
                 return;
             }
         }
+    }
+
+    /// What is complete of the frees that are pending, is part of the outcome.
+    fn judged(&mut self, point: &mut Point<A>, host: HostId) {
+        let Point { walk, memory } = point;
+        self.asked_about.clear();
+        walk.machine().asked_about(&mut self.asked_about);
+        memory.judged(host, within(&self.asked_about, walk.done()));
     }
 
     /// A thread makes its call.
@@ -226,7 +244,7 @@ impl<'p, A: Allocator> Search<'p, A> {
 
     /// There are several ways from here, unless somebody has been here.
     fn fork(&mut self, point: Box<Point<A>>, ways: Ways, leaves: &mut impl Leaves<A>) {
-        let chosen = if let Ways::Cuts(host, _) = &ways { host.index() + 1 } else { 0 };
+        let chosen = if let Ways::Cuts(host, ..) = &ways { host.index() + 1 } else { 0 };
         let key = self.key(&point, chosen as u64, leaves.extra(&point.walk));
         if self.visited.len() as u64 == self.plan.limits.states {
             self.coverage.reached = Some(Limit::States);
@@ -275,10 +293,7 @@ impl<'p, A: Allocator> Search<'p, A> {
         if self.threads.asks_about_all {
             hash = fold_counters(hash, floor);
         } else {
-            for some in self.asked_about.chunks(64) {
-                let bits = some.iter().fold(0, |bits, ticket| bits << 1 | u64::from(ticket.within(floor)));
-                hash = fold(hash, &[bits]);
-            }
+            hash = fold(hash, &words(within(&self.asked_about, floor)));
         }
         let [told, rolled] = memory.told();
         let kept = if self.plan.keeps == Keeps::Decisions { memory.kept() } else { 0 };
@@ -291,11 +306,26 @@ impl<'p, A: Allocator> Search<'p, A> {
     }
 }
 
+/// A hash of which of these operations are complete.
+fn within(tickets: &[Ticket], done: &Cut) -> u128 {
+    let bits =
+        |some: &[Ticket]| some.iter().fold(0, |bits, ticket| bits << 1 | u64::from(ticket.within(done)));
+    tickets.chunks(64).fold(0, |hash, some| fold(hash, &[bits(some)]))
+}
+
 /// A thread has the next turn.
 fn choose(steps: &mut Vec<Step>, memory: &mut Memory, host: HostId) {
     if memory.last != host {
         memory.last = host;
         steps.push(Step { turn: memory.turns, host, done: Vec::new() });
+    }
+}
+
+/// The thread whose turn it is has ended without a call. That takes no turn, but what it skips may hang on when it was.
+fn ends(steps: &mut Vec<Step>, memory: &Memory) {
+    let (turn, host) = (memory.turns, memory.last);
+    if memory.has_others() && steps.last().is_none_or(|step| step.turn < turn) {
+        steps.push(Step { turn, host, done: Vec::new() });
     }
 }
 

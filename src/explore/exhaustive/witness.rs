@@ -227,6 +227,6 @@ fn hang<A: Allocator, S: Sink>(
     let hosts = walk.alive().to_vec();
     match hosts.into_iter().any(|host| branches.can_go_on(walk, host)) {
         true => Err(Astray::Length { turns: witness.turns }),
-        false => Ok(walk.hang(program)),
+        false => Ok(Branches::hang(walk, program)),
     }
 }
