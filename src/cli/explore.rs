@@ -50,6 +50,11 @@ of the runs whose outcome no other run has. --until-stable stops, looking after
 each 1,024 runs, once that is at most 1 in 1,000 and the latter half of the runs
 had no new outcome; without --seeds it gives up after 1,000,000 runs.
 
+--untimed goes through every timing: durations are unknown, so that operations
+end in any order that the program allows, and host threads call in any order.
+It says \"covered\" where it has gone through everything, and then how many
+outcomes there are, exactly. At its limit it says how far it came.
+
 The same seeds give the same report, whatever the number of threads. With --time
 and after Ctrl-C the report has the command that repeats it.
 
@@ -58,9 +63,11 @@ Examples:
   millpond explore FILE --seeds 100000 --jitter 10%
   millpond explore FILE --until-stable --format json -o outcomes.jsonl
   millpond explore FILE --time 30s
+  millpond explore FILE --untimed --limit 100000000
 
 Exit status: 0 every run holds; 1 a run fails; 2 the input is wrong or cannot
-be read; 3 every run holds, but it did not become stable or was interrupted")]
+be read; 3 every run holds, but it did not become stable, did not cover every
+timing or was interrupted")]
 pub(super) struct Explore {
     /// The scenario; - is standard input
     file: PathBuf,

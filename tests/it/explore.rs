@@ -2,6 +2,7 @@
 //! counting, a command for each outcome that shows it again, and schedules that are refused.
 
 mod replay;
+mod untimed;
 
 use super::cli::{Folder, err, out, status};
 use serde_json::Value;

@@ -489,9 +489,19 @@ allocates was served. How often something was so in a loop is no difference, nor
         "schedule",
         "What one run depends on, in one word.
 It has the version of Millpond, a hash of the scenario, the model, the profile with a hash, the strategy and the seed, and
-where they are not as usual the jitter and the variant. `millpond replay SCHEDULE FILE` makes the run again. Comments,
+where they are not as usual the jitter and the variant. One that `explore --untimed` has found has `untimed` and its choices in
+place of strategy and seed. `millpond replay SCHEDULE FILE` makes the run again. Comments,
 blank lines and spaces of the scenario may change; where anything else has, the schedule is refused.",
         "scenarios/explore/a_quarter_of_the_runs.scn",
+    ),
+    exploration(
+        "untimed",
+        "Every timing, and not only some: `millpond explore FILE --untimed`.
+Nothing is taken to be known of how long anything takes: an operation may complete at any time after what it waits for, and a host
+thread may make its next call at any time, also behind a `sleep`. The search branches where a call observes how far devices have got
+and where the order of two threads' calls counts. Where it says \"covered\" there is no further outcome, with this model and
+profile. It makes at most 10,000,000 calls, or as many as `--limit` says. What hangs on times, such as `starts >= 5us`, is not judged.",
+        "scenarios/explore/who_calls_first.scn",
     ),
     exploration(
         "jitter",

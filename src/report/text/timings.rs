@@ -83,7 +83,9 @@ impl Timings<'_> {
     /// How far it came, and the verdict.
     fn closing(&self, width: usize) -> Vec<String> {
         let coverage = &self.untimed.coverage;
-        let outcomes = counted(self.untimed.outcomes.len(), "outcome");
+        let count = self.untimed.outcomes.len();
+        let outcomes =
+            if count == 1 { counted(1, "outcome") } else { format!("{} outcomes", grouped(count as u64)) };
         let mut lines = covered(coverage, self.limits, &outcomes, width);
         let failing = grouped(self.untimed.failing() as u64);
         lines.push(match (self.holds(), coverage.is_complete()) {

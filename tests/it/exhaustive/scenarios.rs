@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// A scenario that needs more is left out.
-const CALLS_MAX: u64 = 3_000;
+const CALLS_MAX: u64 = 1_000;
 
 fn files(folder: &Path, into: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(folder).expect("the folder is there");
@@ -35,7 +35,7 @@ fn compare(program: &mut Program, path: &Path) -> Option<usize> {
     }
     program.setup.jitter = 100;
     let jobs = NonZeroUsize::MIN;
-    let plan = Plan { strategy: Strategy::Random, base: 0, runs: 40, until_stable: false, jobs };
+    let plan = Plan { strategy: Strategy::Random, base: 0, runs: 12, until_stable: false, jobs };
     let seen = campaign::run(program, &plan, &|| true);
     for (outcome, seen) in &seen.outcomes {
         let there: Vec<_> = all.outcomes.keys().collect();
@@ -65,5 +65,5 @@ fn random_runs_of_scenarios_come_to_nothing_else() {
         }
     }
     println!("{covered} programs of {} files, {several} with several outcomes", paths.len());
-    assert!(covered > paths.len() * 3 / 4 && several > 20);
+    assert!(covered > paths.len() * 3 / 4 && several > 50);
 }
