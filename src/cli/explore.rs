@@ -3,6 +3,7 @@
 //! The clock and the key that stops it are here; the runs are the library's.
 
 use super::levels::LevelArguments;
+use super::maximise::{self, What};
 use super::outside::{self, Complaint, Output, Status};
 use super::progress::Progress;
 use super::untimed::{self, UntimedArguments};
@@ -55,6 +56,10 @@ end in any order that the program allows, and host threads call in any order.
 It says \"covered\" where it has gone through everything, and then how many
 outcomes there are, exactly. At its limit it says how far it came.
 
+--maximise p.reserved_high says what that can come to at most at the end of the
+program, of all timings, with a run that does; at the limit it is the most that
+was found. --maximise end looks for the latest end in the runs that are made.
+
 The same seeds give the same report, whatever the number of threads. With --time
 and after Ctrl-C the report has the command that repeats it.
 
@@ -64,13 +69,15 @@ Examples:
   millpond explore FILE --until-stable --format json -o outcomes.jsonl
   millpond explore FILE --time 30s
   millpond explore FILE --untimed --limit 100000000
+  millpond explore FILE --maximise p.reserved_high
+  millpond explore FILE --maximise end --seeds 100000 --jitter 10%
 
 Exit status: 0 every run holds; 1 a run fails; 2 the input is wrong or cannot
 be read; 3 every run holds, but it did not become stable, did not cover every
 timing or was interrupted")]
 pub(super) struct Explore {
     /// The scenario; - is standard input
-    file: PathBuf,
+    pub(super) file: PathBuf,
     /// Makes so many runs [default: 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seeds: Option<u64>,
@@ -82,7 +89,7 @@ pub(super) struct Explore {
     until_stable: bool,
     /// How choices are made
     #[arg(long, value_parser = strategies(), default_value = Strategy::Random.name())]
-    strategy: Strategy,
+    pub(super) strategy: Strategy,
     /// The seed of the first run; the others follow it
     #[arg(long, value_name = "N", default_value_t = 0)]
     base_seed: u64,
@@ -90,7 +97,7 @@ pub(super) struct Explore {
     #[arg(long, value_name = "P%", value_parser = super::jitter, default_value = "0%", hide_default_value = true)]
     jitter: u8,
     #[command(flatten)]
-    untimed: UntimedArguments,
+    pub(super) untimed: UntimedArguments,
     /// A report for people; or data for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -141,8 +148,14 @@ impl Explore {
         let Some(programs) = scenario.programs() else { return Ok(Status::Wrong) };
         let program = super::on_model(scenario.chosen(programs, self.variant.as_deref())?, self.model);
         let program = super::with_jitter(super::with_levels(program, &self.levels.levels()), self.jitter);
+        if let Some(word) = &self.untimed.maximise {
+            return self.worst(word, &scenario, &program);
+        }
         if self.untimed.untimed {
             return self.all_timings(&scenario, &program);
+        }
+        if self.untimed.limit.is_some() {
+            return Err(Complaint::wrong("--limit is one of --untimed: --seeds says how many runs are made"));
         }
         let mut output = Output::open(self.output.as_deref())?;
         let (campaign, ended) = self.explore(&program);
@@ -178,6 +191,46 @@ impl Explore {
         })
     }
 
+    /// Looks for the worst case.
+    fn worst(&self, word: &str, scenario: &Scenario, program: &Program) -> Result<Status, Complaint> {
+        let what = What::of(word, program)?;
+        let mut output = Output::open(self.output.as_deref())?;
+        let found = match what {
+            What::Figure(..) if self.makes_runs() => Err(Complaint::wrong(
+                "a figure of a pool is looked for among all timings, not in runs: leave out --seeds, --time and --until-stable",
+            )),
+            What::Figure(pool, figure) => maximise::of_all(self, (word, pool, figure), scenario, program),
+            What::End if self.untimed.untimed => {
+                Err(Complaint::wrong("without durations a run ends at no time: leave out --untimed"))
+            }
+            What::End => maximise::of_runs(self, &self.explore(program).0, scenario, program),
+        };
+        let worst = match found {
+            Ok(worst) => worst,
+            Err(complaint) => {
+                output.give_up();
+                return Err(complaint);
+            }
+        };
+        let width = if self.output.is_none() { outside::width() } else { 80 };
+        let written = match self.format {
+            Format::Text => output.write_all(worst.text(width).as_bytes()),
+            Format::Json => worst.write(Notation::Json, &mut output).map(drop),
+            Format::Ron => worst.write(Notation::Ron, &mut output).map(drop),
+        };
+        if let Err(error) = written {
+            output.give_up();
+            return Err(Complaint::wrong(format!("cannot write the report: {error}")));
+        }
+        output.close()?;
+        let is_open = what != What::End && !worst.is_exact();
+        Ok(if is_open { Status::Impossible } else { Status::Holds })
+    }
+
+    fn makes_runs(&self) -> bool {
+        self.seeds.is_some() || self.time.is_some() || self.until_stable
+    }
+
     /// Goes through every timing.
     fn all_timings(&self, scenario: &Scenario, program: &Program) -> Result<Status, Complaint> {
         let mut output = Output::open(self.output.as_deref())?;
@@ -202,7 +255,7 @@ impl Explore {
     }
 
     /// What a replay needs beside the schedule and the file, as arguments.
-    fn shown_with(&self, schedule: &Schedule) -> String {
+    pub(super) fn shown_with(&self, schedule: &Schedule) -> String {
         let is_file = schedule.profile.is_none();
         let profile = is_file.then(|| format!(" --profile {}", outside::quoted(&self.profile)));
         format!("{}{}", profile.unwrap_or_default(), self.levels)

@@ -19,6 +19,7 @@ mod generate;
 mod graph;
 mod junit;
 mod levels;
+mod maximise;
 mod new;
 mod outside;
 mod parallel;

@@ -83,6 +83,7 @@ impl Replay {
             set: Vec::new(),
             profile,
             levels: self.levels,
+            limit: None,
             snapshots: self.snapshots,
             output: self.output,
         };

@@ -6,9 +6,10 @@ use crate::base::{Diagnostic, StmtId, nearest};
 use crate::engine::Ending;
 use crate::explore::exhaustive::{self, Astray, Witness};
 use crate::explore::fix::{self, Fix, Limits, Search};
+use crate::explore::proof::{self, Proof};
 use crate::explore::recover::Recovery;
 use crate::explore::{self, Choices, Schedule};
-use crate::oracle::{Accounting, Finding, Recording, Verdict};
+use crate::oracle::{Accounting, Answer, Finding, Recording, Searched, Settled, Verdict};
 use crate::profile::Profile;
 use crate::report::{
     Closing, Compared, Failing, Lines, Notation, Options, Origin, Sarif, Snapshots, States, Text, Told,
@@ -21,6 +22,9 @@ use std::path::{Path, PathBuf};
 
 /// A run of at most so many statements is recorded to explain what was found in it.
 const RECORDED_MAX: u64 = 1_000_000;
+
+/// A search that decides lines about all timings goes so far, where nothing says otherwise.
+const PROOF_LIMIT: u64 = 1_000_000;
 
 /// Fixes are looked for so many findings.
 const FIXED_MAX: usize = 8;
@@ -40,6 +44,8 @@ pub struct Scenario {
     profile: Option<(String, Profile)>,
     /// The choices of the run, where none are drawn.
     choices: Option<Witness>,
+    /// How far a search may go that decides lines about all timings.
+    limit: u64,
 }
 
 /// What a run depends on, beside the scenario.
@@ -96,7 +102,11 @@ impl Outcome {
 
     /// How a command that runs it ends.
     pub fn status(&self) -> Status {
-        if self.holds() { Status::Holds } else { Status::Fails }
+        match () {
+            () if self.verdict.fails() || self.compared.fails() => Status::Fails,
+            () if self.verdict.undecided() > 0 => Status::Impossible,
+            () => Status::Holds,
+        }
     }
 }
 
@@ -114,7 +124,7 @@ impl Scenario {
     /// A scenario that is in no file; `path` is what it is called.
     pub fn of_text(path: PathBuf, text: String) -> Self {
         let place = Place::of(&path);
-        Self { path, text, place, snapshots: None, profile: None, choices: None }
+        Self { path, text, place, snapshots: None, profile: None, choices: None, limit: PROOF_LIMIT }
     }
 
     /// The same, with its snapshot in another folder.
@@ -156,6 +166,12 @@ impl Scenario {
     #[must_use]
     pub(super) fn with_choices(self, choices: Witness) -> Self {
         Self { choices: Some(choices), ..self }
+    }
+
+    /// The same, with another limit on the search that decides lines about all timings: so many calls, and so many states.
+    #[must_use]
+    pub fn with_limit(self, limit: Option<u64>) -> Self {
+        Self { limit: limit.unwrap_or(PROOF_LIMIT), ..self }
     }
 
     /// Whether its run is one without times.
@@ -466,7 +482,10 @@ impl Scenario {
         report: &mut impl Sink,
     ) -> Result<(Outcome, Ending), Complaint> {
         let mut snapshots = Snapshots::new(program);
-        let (verdict, ending) = self.verdict(program, settings, &mut (&mut snapshots, report));
+        let (mut verdict, ending) = self.verdict(program, settings, &mut (&mut snapshots, report));
+        if self.choices.is_none() {
+            self.settle(program, &mut verdict);
+        }
         let snapshots = snapshots.finish();
         let compared = match &snapshots {
             None => Compared::None,
@@ -476,6 +495,28 @@ impl Scenario {
         };
         let failures = crate::report::failures(program, &verdict, &compared);
         Ok((Outcome { verdict, compared, snapshots, report: String::new(), failures }, ending))
+    }
+
+    /// Decides the lines that speak of all timings.
+    fn settle(&self, program: &Program, verdict: &mut Verdict) {
+        let limits = exhaustive::Limits { nodes: self.limit, states: self.limit };
+        let Some(Proof { lines, coverage }) = proof::prove(program, limits, &|_| true) else { return };
+        let schedule = self.schedule(program, Choices::Untimed(Witness::default()));
+        let mut is_any_open = false;
+        for (id, line) in lines {
+            is_any_open |= line.answer == Answer::Undecided;
+            let run =
+                line.witness.map(|witness| schedule.with_choices(Choices::Untimed(witness)).to_string());
+            let settled = Settled { answer: line.answer, first: line.first, schedule: run };
+            verdict.expectations[id].settled = Some(settled);
+        }
+        let file = self.profile.as_ref().filter(|_| schedule.profile.is_none());
+        let profile = file.map(|(name, _)| format!(" --profile {}", outside::quoted(Path::new(name))));
+        verdict.searched = Some(Searched {
+            calls: coverage.nodes,
+            stopped: is_any_open.then(|| crate::report::stopped(&coverage, limits)),
+            shown_with: format!("{}{}", outside::quoted(&self.path), profile.unwrap_or_default()),
+        });
     }
 
     /// Runs and judges; snapshots are not looked at.

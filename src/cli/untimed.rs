@@ -17,9 +17,12 @@ pub(super) struct UntimedArguments {
     /// Goes through every timing instead: durations are unknown, and operations end in any order that the program allows
     #[arg(long, conflicts_with_all = ["seeds", "time", "until_stable", "strategy", "base_seed", "jitter", "jobs"])]
     pub(super) untimed: bool,
-    /// With --untimed: makes at most so many calls, and remembers at most so many states [default: 10000000]
-    #[arg(long, value_name = "N", requires = "untimed", value_parser = clap::value_parser!(u64).range(1..))]
-    limit: Option<u64>,
+    /// Says what a figure of a pool can come to at most, such as `p.reserved_high`, of all timings; or `end`, of the runs that are made
+    #[arg(long, value_name = "POOL.FIGURE|end")]
+    pub(super) maximise: Option<String>,
+    /// Of all timings: makes at most so many calls, and remembers at most so many states [default: 10000000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) limit: Option<u64>,
 }
 
 impl UntimedArguments {

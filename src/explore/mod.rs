@@ -6,6 +6,7 @@ pub mod campaign;
 pub mod exhaustive;
 pub mod fix;
 pub mod generate;
+pub mod proof;
 pub mod recover;
 mod schedule;
 mod strategy;

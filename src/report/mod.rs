@@ -18,6 +18,7 @@ mod sweep;
 mod text;
 mod timings;
 mod tried;
+mod worst;
 
 pub use campaign::{Ended, Explored};
 pub use document::Notation;
@@ -28,9 +29,10 @@ pub use sarif::Sarif;
 pub use snapshot::Snapshots;
 pub use states::States;
 pub use sweep::{Sweep, SweepRow, Tally};
-pub use text::{Closing, Compared, Failing, Options, Text, failures};
+pub use text::{Closing, Compared, Failing, Options, Text, failures, stopped};
 pub use timings::Timings;
 pub use tried::{remedy, tried};
+pub use worst::{Measure, Searched, Worst};
 
 /// What a report says about where the run came from.
 #[derive(Clone, Debug)]

@@ -66,7 +66,11 @@ impl Page<'_> {
         let findings = self.of.told.iter().map(|told| self.finding(&book, told));
         let failures = self.of.failures().map(|failing| self.failing(failing));
         let results: Vec<Value> = findings.chain(failures).collect();
-        let description = if self.of.status == 0 { "the scenario holds" } else { "the scenario fails" };
+        let description = match self.of.status {
+            0 => "the scenario holds",
+            3 => "it is not decided whether the scenario holds",
+            _ => "the scenario fails",
+        };
         let Origin { model, profile, seed, jitter, untimed, .. } = &self.of.origin;
         let mut properties = json!({ "model": model, "profile": profile, "seed": seed, "jitter": jitter });
         if *untimed {
@@ -104,10 +108,11 @@ impl Page<'_> {
         let others = self.codes.iter().skip(FindingKind::ALL.len()).map(|code| {
             let what = match *code {
                 "expectation" => "What a line expects is not so",
+                "undecided" => "Whether it is so in all timings is not decided",
                 "stopped" => "The run was given up before its end",
                 _ => "A call fails, and no line says so",
             };
-            rule_of(code, what, &format!("For more: millpond explain {code}"), "error")
+            rule_of(code, what, &format!("For more: millpond explain {code}"), level_of(code))
         });
         kinds.chain(others).collect()
     }
@@ -171,7 +176,7 @@ impl Page<'_> {
         json!({
             "ruleId": failing.code,
             "ruleIndex": self.rule_index(failing.code),
-            "level": "error",
+            "level": level_of(failing.code),
             "message": { "text": failing.text },
             "locations": [{ "physicalLocation": {
                 "artifactLocation": self.artifact(), "region": { "startLine": line },
@@ -226,6 +231,11 @@ const fn level(severity: Severity) -> &'static str {
         Severity::Warning => "warning",
         Severity::Lint => "note",
     }
+}
+
+/// How bad it is that something fails.
+fn level_of(code: &str) -> &'static str {
+    if code == "undecided" { "warning" } else { "error" }
 }
 
 fn fingerprint(code: &str, text: &str) -> String {

@@ -7,7 +7,8 @@ use super::Keeps;
 use super::footprints::Footprint;
 use super::turns::Turns;
 use crate::base::{HostId, fold, fold_counters, mix, reuse_on_clone, words};
-use crate::trace::{AllocId, Call, Cut, Decision, Failure, Reply, Setup, Takes};
+use crate::scenario::{Demand, Expect, Program};
+use crate::trace::{AllocId, Call, Cut, Decision, Failure, Reply, Takes};
 
 /// The memory of a run.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub(super) struct Memory {
     /// The calls that count in their order.
     rolled: u128,
     in_order: InOrder,
+    /// Whether a line asks for addresses.
+    has_addresses: bool,
     /// What an outcome is made of.
     kept: u128,
     /// For each host thread, how many of its calls have returned.
@@ -30,16 +33,19 @@ pub(super) struct Memory {
     pub(super) last: HostId,
 }
 
-reuse_on_clone!(Memory { told, rolled, in_order, kept, ordinals, makers, order, turns, last });
+reuse_on_clone!(Memory { told, rolled, in_order, has_addresses, kept, ordinals, makers, order, turns, last });
 
 impl Memory {
-    pub(super) fn new(setup: &Setup) -> Self {
+    pub(super) fn new(program: &Program) -> Self {
+        let setup = &program.setup;
+        let asks_for_addresses = |line: &Expect| matches!(line.demand, Demand::At { .. });
         let in_order =
             InOrder { launches: setup.host.queue_depth.is_some(), records: setup.devices.len() > 1 };
         Self {
             told: 0,
             rolled: 0,
             in_order,
+            has_addresses: program.expects.iter().any(asks_for_addresses),
             kept: 0,
             ordinals: vec![0; setup.hosts],
             makers: vec![0],
@@ -131,6 +137,9 @@ impl Memory {
         }
         for wait in waits {
             kept = kept.wrapping_add(mix(&[maker, 6, wait.stream.index() as u64, u64::from(wait.seq)]));
+        }
+        if self.has_addresses {
+            kept = kept.wrapping_add(mix(&[maker, 9, decision.range.start]));
         }
         self.kept = self.kept.wrapping_add(kept);
     }

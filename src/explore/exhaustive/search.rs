@@ -114,7 +114,7 @@ impl<'p, A: Allocator> Search<'p, A> {
         let setup = &program.setup;
         let frontier = Frontier::new(setup.streams.len());
         let walk = Walk::new(program, setup, new(setup), frontier, Untimed, Nothing);
-        let mut way = Some((Box::new(Point { walk, memory: Memory::new(setup) }), From::Anybody));
+        let mut way = Some((Box::new(Point { walk, memory: Memory::new(program) }), From::Anybody));
         while let Some((point, from)) = way {
             search.go_on(point, from, leaves);
             way = if search.coverage.reached.is_none() { search.back() } else { None };

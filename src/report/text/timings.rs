@@ -86,7 +86,7 @@ impl Timings<'_> {
         let count = self.untimed.outcomes.len();
         let outcomes =
             if count == 1 { counted(1, "outcome") } else { format!("{} outcomes", grouped(count as u64)) };
-        let mut lines = covered(coverage, self.limits, &outcomes, width);
+        let mut lines = covered(coverage, self.limits, Some(&outcomes), width);
         let failing = grouped(self.untimed.failing() as u64);
         lines.push(match (self.holds(), coverage.is_complete()) {
             (true, true) => "holds: in every timing of this model and profile".to_owned(),
@@ -97,11 +97,11 @@ impl Timings<'_> {
     }
 }
 
-/// What a search has gone through, in words.
+/// What a search has gone through, in words; `outcomes`: what it has found, if that was to be counted.
 pub(in crate::report) fn covered(
     coverage: &Coverage,
     limits: Limits,
-    outcomes: &str,
+    outcomes: Option<&str>,
     width: usize,
 ) -> Vec<String> {
     let Coverage { nodes, states, reached, .. } = *coverage;
@@ -109,17 +109,13 @@ pub(in crate::report) fn covered(
     let seen = if states == 1 { "1 state".to_owned() } else { format!("{} states", grouped(states)) };
     let work = format!("{calls}, {seen} with several ways to go on");
     let mut lines = match reached {
-        None => wrap(&format!("covered: every timing, with exactly {outcomes} ({work})"), 2, width),
+        None => {
+            let exactly = outcomes.map(|outcomes| format!(", with exactly {outcomes}")).unwrap_or_default();
+            wrap(&format!("covered: every timing{exactly} ({work})"), 2, width)
+        }
         Some(limit) => {
-            let why = match limit {
-                Limit::Nodes => format!("the limit of {} calls is reached", grouped(limits.nodes)),
-                Limit::States => format!("the limit of {} states is reached", grouped(limits.states)),
-                Limit::Cuts => "at one call devices may have got on in too many ways".to_owned(),
-                Limit::Stopped => "it was stopped".to_owned(),
-            };
-            let more = matches!(limit, Limit::Nodes | Limit::States);
-            let more = if more { ": --limit takes a larger one" } else { "" };
-            wrap(&format!("not covered: {outcomes} so far ({work}); {why}{more}"), 2, width)
+            let so_far = outcomes.map(|outcomes| format!("{outcomes} so far; ")).unwrap_or_default();
+            wrap(&format!("not covered: {so_far}{} ({work})", stopped_by(limit, limits)), 2, width)
         }
     };
     if coverage.asks_for_times {
@@ -128,4 +124,26 @@ pub(in crate::report) fn covered(
         lines.extend(wrap(text, 2, width));
     }
     lines
+}
+
+/// Why a search says nothing of what it has not found.
+pub fn stopped(coverage: &Coverage, limits: Limits) -> String {
+    match coverage.reached {
+        Some(limit) => stopped_by(limit, limits),
+        None => "the scenario asks how long something takes, and nothing takes time there".to_owned(),
+    }
+}
+
+/// Why a search has not gone through everything.
+fn stopped_by(limit: Limit, limits: Limits) -> String {
+    match limit {
+        Limit::Nodes => {
+            format!("the limit of {} calls is reached, --limit takes a larger one", grouped(limits.nodes))
+        }
+        Limit::States => {
+            format!("the limit of {} states is reached, --limit takes a larger one", grouped(limits.states))
+        }
+        Limit::Cuts => "at one call devices may have got on in too many ways".to_owned(),
+        Limit::Stopped => "it was stopped".to_owned(),
+    }
 }

@@ -148,11 +148,78 @@ fn choices_of_another_run_are_refused() {
     assert_eq!(status(&millpond(&["explore", TIMING, "--untimed", "--limit", "0"])), 2);
 }
 
+/// The greatest value, as data.
+fn greatest(arguments: &[&str]) -> (i32, Value) {
+    let output = millpond(&[&["explore"], arguments, &["--format", "json"]].concat());
+    let text = out(&output);
+    let last = text.lines().nth(1).unwrap_or_else(|| panic!("{}", err(&output)));
+    (status(&output), serde_json::from_str(last).expect("it is an object"))
+}
+
+#[test]
+fn the_worst_case_is_found_with_a_run_that_has_it() {
+    let folder = Folder::new("worst");
+    let many = folder.file("many.scn", many()).display().to_string();
+    for (file, what, most) in [
+        (QUARTER, "p.reserved_high", 128 << 20),
+        (QUARTER, "p.used", 0),
+        (QUARTER, "p.maps", 2),
+        (TIE, "p.used_high", 64 << 20),
+        (&many, "p3.reserved_high", 64 << 20),
+        (&many, "p9.used", 32 << 20),
+    ] {
+        let (ended, found) = greatest(&[file, "--maximise", what]);
+        assert_eq!(
+            (ended, number(&found["value"]), &found["is_exact"]),
+            (0, most, &true.into()),
+            "{file} {what}"
+        );
+        let replayed = millpond(&["replay", schedule(&found), file, "--format", "csv"]);
+        assert_eq!(status(&replayed), 0, "{}", err(&replayed));
+        let text = out(&millpond(&["explore", file, "--maximise", what]));
+        let command = format!("\n  millpond replay {} {file}\n", schedule(&found));
+        assert!(text.contains(&command) && text.contains(&format!("\n{what} is at most ")), "{text}");
+        assert!(text.ends_with("\nexact: no timing of this model and profile has more\n"), "{text}");
+    }
+    let (ended, found) = greatest(&[&many, "--maximise", "p3.maps", "--limit", "200"]);
+    assert_eq!(
+        (ended, &found["is_exact"], &found["coverage"]["reached"]),
+        (3, &false.into(), &"nodes".into())
+    );
+    let text = out(&millpond(&["explore", &many, "--maximise", "p3.maps", "--limit", "200"]));
+    assert!(text.contains(", the most that was found:\n") && text.ends_with("\nfound: there may be more\n"));
+
+    // 30 % of 2us, and what nobody can know.
+    let sleeps = folder.file("sleeps.scn", "sleep 2us\n").display().to_string();
+    let (ended, found) = greatest(&[&sleeps, "--maximise", "end", "--jitter", "30%", "--seeds", "500"]);
+    let runs = out(&millpond(&["replay", schedule(&found), &sleeps, "--format", "json"]));
+    assert_eq!((ended, number(&found["runs"]), &found["is_exact"]), (0, 500, &false.into()));
+    assert!((2_500..=2_600).contains(&number(&found["value"])), "{found}");
+    assert!(runs.contains(&format!("\"end\":{}", found["value"])), "{runs}");
+}
+
+#[test]
+fn what_cannot_be_maximised_is_refused() {
+    for (what, more, why) in [
+        ("p.resrved_high", &[][..], "did you mean `reserved_high`?"),
+        ("q.used", &[], "there is no pool `q`"),
+        ("used", &[], "give `end`, or a figure such as"),
+        ("p.used", &["--seeds", "3"], "not in runs"),
+        ("end", &["--untimed"], "leave out --untimed"),
+    ] {
+        let output = millpond(&[&["explore", QUARTER, "--maximise", what], more].concat());
+        assert_eq!((status(&output), out(&output).as_str()), (2, ""), "{what}");
+        assert!(err(&output).contains(why), "{what}: {}", err(&output));
+    }
+    let output = millpond(&["explore", QUARTER, "--maximise", "p.used", "--limit", "1"]);
+    assert!(status(&output) == 3 && err(&output).contains("before the limit"), "{}", err(&output));
+}
+
 #[test]
 fn the_page_has_the_fields() {
     let page = fs::read_to_string(format!("{ROOT}/docs/formats.md")).expect("the page is there");
     let fields = |section: &str| -> BTreeSet<String> {
-        let title = format!("\n### {section} of all timings\n");
+        let title = format!("\n### {section}\n");
         let part = page.split(&title).nth(1).and_then(|part| part.split("\n### ").next()).expect("a part");
         let rows = part.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
         let rows = rows.filter(|row| row.starts_with('`'));
@@ -162,10 +229,15 @@ fn the_page_has_the_fields() {
         value.as_object().expect("an object").keys().cloned().collect()
     };
     let all = explore(&["scenarios/reuse/follow_event/twins.scn", "--variant", "off", "--untimed"]);
-    assert_eq!(keys(&all.header), fields("header"));
-    assert_eq!(keys(&all.summary), fields("summary"));
-    assert_eq!(keys(&all.summary["coverage"]), fields("coverage"));
-    assert!(all.outcomes.iter().all(|outcome| keys(outcome) == fields("outcome")));
+    assert_eq!(keys(&all.header), fields("header of all timings"));
+    assert_eq!(keys(&all.summary), fields("summary of all timings"));
+    assert_eq!(keys(&all.summary["coverage"]), fields("coverage of all timings"));
+    assert!(all.outcomes.iter().all(|outcome| keys(outcome) == fields("outcome of all timings")));
+
+    let (_, figure) = greatest(&[QUARTER, "--maximise", "p.used"]);
+    let (_, end) = greatest(&[QUARTER, "--maximise", "end"]);
+    let all: BTreeSet<String> = keys(&figure).union(&keys(&end)).cloned().collect();
+    assert_eq!(all, fields("greatest value of the worst case"));
 
     let text = out(&millpond(&["explore", TIE, "--untimed", "--format", "ron"]));
     let document: ron::Value = ron::from_str(&text).expect("it is one RON document");
