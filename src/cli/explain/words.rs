@@ -313,6 +313,13 @@ changed the figure, or the allocation that the line is about. An expectation wai
 does.",
         "scenarios/basics/statistics.scn",
     ),
+    failure(
+        "undecided",
+        "Whether a line with `always`, `sometimes` or `never` holds is not known.
+The search through all timings came to its limit, and no timing that it had seen by then settles the line; `--limit` takes a
+larger one. It is so, too, where a value hangs on how long something took. It counts as neither passed nor failed: exit status 3.",
+        "scenarios/explore/sometimes.scn",
+    ),
     finding(
         "use_before_alloc",
         "Memory is used, and nothing orders that after its allocation.
