@@ -3,13 +3,16 @@
 //! The clock and the key that stops it are here; the runs are the library's.
 
 use super::levels::LevelArguments;
+use super::maximise::{self, What};
 use super::outside::{self, Complaint, Output, Status};
 use super::progress::Progress;
+use super::untimed::{self, UntimedArguments};
 use super::{Scenario, parallel};
 use crate::base::{Nanos, grouped};
 use crate::explore::campaign::{self, Campaign, Plan};
-use crate::explore::{Schedule, Strategy};
-use crate::report::{Ended, Explored, Notation};
+use crate::explore::exhaustive::Witness;
+use crate::explore::{Choices, Schedule, Strategy};
+use crate::report::{Ended, Explored, Notation, Timings};
 use crate::scenario::Program;
 use crate::trace::Model;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -56,6 +59,15 @@ of the runs whose outcome no other run has. --until-stable stops, looking after
 each 1,024 runs, once that is at most 1 in 1,000 and the latter half of the runs
 had no new outcome; without --seeds it gives up after 1,000,000 runs.
 
+--untimed goes through every timing: durations are unknown, so that operations
+end in any order that the program allows, and host threads call in any order.
+It says \"covered\" where it has gone through everything, and then how many
+outcomes there are, exactly. At its limit it says how far it came.
+
+--maximise p.reserved_high says what that can come to at most at the end of the
+program, of all timings, with a run that does; at the limit it is the most that
+was found. --maximise end looks for the latest end in the runs that are made.
+
 The same seeds give the same report, whatever the number of threads. With --time
 and after Ctrl-C the report has the command that repeats it.
 
@@ -65,12 +77,16 @@ Examples:
   millpond explore FILE --strategy pct --depth 2
   millpond explore FILE --until-stable --format json -o outcomes.jsonl
   millpond explore FILE --time 30s
+  millpond explore FILE --untimed --limit 100000000
+  millpond explore FILE --maximise p.reserved_high
+  millpond explore FILE --maximise end --seeds 100000 --jitter 10%
 
 Exit status: 0 every run holds; 1 a run fails; 2 the input is wrong or cannot
-be read; 3 every run holds, but it did not become stable or was interrupted")]
+be read; 3 every run holds, but it did not become stable, did not cover every
+timing or was interrupted")]
 pub(super) struct Explore {
     /// The scenario; - is standard input
-    file: PathBuf,
+    pub(super) file: PathBuf,
     /// Makes so many runs [default: 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seeds: Option<u64>,
@@ -92,6 +108,8 @@ pub(super) struct Explore {
     /// Lets constant durations and what calls cost the host vary by so many percents
     #[arg(long, value_name = "P%", value_parser = super::jitter, default_value = "0%", hide_default_value = true)]
     jitter: u8,
+    #[command(flatten)]
+    pub(super) untimed: UntimedArguments,
     /// A report for people; or data for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -115,7 +133,7 @@ pub(super) struct Explore {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// A report for people
     Text,
     /// JSON lines: a header, an object an outcome, a summary
@@ -143,9 +161,19 @@ impl Explore {
         let program = super::on_model(scenario.chosen(programs, self.variant.as_deref())?, self.model);
         let program = super::with_jitter(super::with_levels(program, &self.levels.levels()), self.jitter);
         let program = self.strategy()?.applied(program);
+        if let Some(word) = &self.untimed.maximise {
+            return self.worst(word, &scenario, &program);
+        }
+        if self.untimed.untimed {
+            return self.all_timings(&scenario, &program);
+        }
+        if self.untimed.limit.is_some() {
+            return Err(Complaint::wrong("--limit is one of --untimed: --seeds says how many runs are made"));
+        }
         let mut output = Output::open(self.output.as_deref())?;
         let (campaign, ended) = self.explore(&program);
-        let schedule = scenario.schedule(&program, self.base_seed);
+        let choices = Choices::Drawn { strategy: Strategy::of(&program), seed: self.base_seed };
+        let schedule = scenario.schedule(&program, choices);
         let explored = Explored {
             program: &program,
             campaign: &campaign,
@@ -186,8 +214,71 @@ impl Explore {
         }
     }
 
+    /// Looks for the worst case.
+    fn worst(&self, word: &str, scenario: &Scenario, program: &Program) -> Result<Status, Complaint> {
+        let what = What::of(word, program)?;
+        let mut output = Output::open(self.output.as_deref())?;
+        let found = match what {
+            What::Figure(..) if self.makes_runs() => Err(Complaint::wrong(
+                "a figure of a pool is looked for among all timings, not in runs: leave out --seeds, --time and --until-stable",
+            )),
+            What::Figure(pool, figure) => maximise::of_all(self, (word, pool, figure), scenario, program),
+            What::End if self.untimed.untimed => {
+                Err(Complaint::wrong("without durations a run ends at no time: leave out --untimed"))
+            }
+            What::End => maximise::of_runs(self, &self.explore(program).0, scenario, program),
+        };
+        let worst = match found {
+            Ok(worst) => worst,
+            Err(complaint) => {
+                output.give_up();
+                return Err(complaint);
+            }
+        };
+        let width = if self.output.is_none() { outside::width() } else { 80 };
+        let written = match self.format {
+            Format::Text => output.write_all(worst.text(width).as_bytes()),
+            Format::Json => worst.write(Notation::Json, &mut output).map(drop),
+            Format::Ron => worst.write(Notation::Ron, &mut output).map(drop),
+        };
+        if let Err(error) = written {
+            output.give_up();
+            return Err(Complaint::wrong(format!("cannot write the report: {error}")));
+        }
+        output.close()?;
+        let is_open = what != What::End && !worst.is_exact();
+        Ok(if is_open { Status::Impossible } else { Status::Holds })
+    }
+
+    fn makes_runs(&self) -> bool {
+        self.seeds.is_some() || self.time.is_some() || self.until_stable
+    }
+
+    /// Goes through every timing.
+    fn all_timings(&self, scenario: &Scenario, program: &Program) -> Result<Status, Complaint> {
+        let mut output = Output::open(self.output.as_deref())?;
+        let untimed = self.untimed.search(program);
+        let schedule = scenario.schedule(program, Choices::Untimed(Witness::default()));
+        let timings = Timings {
+            program,
+            untimed: &untimed,
+            limits: self.untimed.limits(),
+            origin: scenario.origin(program, 0),
+            shown_with: self.shown_with(&schedule),
+            schedule,
+            file: outside::quoted(&self.file),
+        };
+        let width = if self.output.is_none() { outside::width() } else { 80 };
+        if let Err(error) = untimed::write(&timings, self.format, width, &mut output) {
+            output.give_up();
+            return Err(Complaint::wrong(format!("cannot write the report: {error}")));
+        }
+        output.close()?;
+        Ok(untimed::status(&timings))
+    }
+
     /// What a replay needs beside the schedule and the file, as arguments.
-    fn shown_with(&self, schedule: &Schedule) -> String {
+    pub(super) fn shown_with(&self, schedule: &Schedule) -> String {
         let is_file = schedule.profile.is_none();
         let profile = is_file.then(|| format!(" --profile {}", outside::quoted(&self.profile)));
         format!("{}{}", profile.unwrap_or_default(), self.levels)
@@ -252,7 +343,7 @@ impl Explore {
             work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         progress.end();
-        tell_rate(campaign.runs, started.elapsed());
+        tell_rate(campaign.runs, "runs", started.elapsed());
         let ended = match () {
             () if plan.until_stable && campaign.is_stable() => Ended::Stable,
             () if campaign.runs < plan.runs && stopped.get().is_some() => Ended::Interrupted,
@@ -265,7 +356,7 @@ impl Explore {
 }
 
 /// When the key was pressed that stops it. Who presses it again, once there was time for a report, wants none.
-fn listen() -> &'static OnceLock<Instant> {
+pub(super) fn listen() -> &'static OnceLock<Instant> {
     static STOPPED: OnceLock<Instant> = OnceLock::new();
     let stop = || {
         if STOPPED.get_or_init(Instant::now).elapsed() > Duration::from_secs(1) {
@@ -278,10 +369,10 @@ fn listen() -> &'static OnceLock<Instant> {
 }
 
 /// How quick it was, which is no part of the report.
-fn tell_rate(runs: u64, took: Duration) {
+pub(super) fn tell_rate(count: u64, noun: &str, took: Duration) {
     let (millis, micros) = (took.as_millis(), took.as_micros().max(1));
-    let rate = u64::try_from(u128::from(runs) * 1_000_000 / micros).unwrap_or(u64::MAX);
+    let rate = u64::try_from(u128::from(count) * 1_000_000 / micros).unwrap_or(u64::MAX);
     let (seconds, rest) = (millis / 1_000, millis % 1_000);
-    let runs = grouped(runs);
-    outside::print_error(&format!("{runs} runs in {seconds}.{rest:03} s, {} a second\n", grouped(rate)));
+    let count = grouped(count);
+    outside::print_error(&format!("{count} {noun} in {seconds}.{rest:03} s, {} a second\n", grouped(rate)));
 }

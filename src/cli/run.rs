@@ -41,12 +41,16 @@ Expectations that do not hold with other values are counted in the column
 `fails` and do not change the exit status of such a table; an unexpected error
 and a finding that is one do. Snapshots are not compared.
 
+`expect always`, `sometimes` and `never` are about every timing of the model and
+profile, whatever takes how long. A search decides them, or comes to its limit.
+
 A finding is an error, a warning or a lint: `millpond explain` lists them. Only
 an error that no line expects fails a run. --deny makes others errors; what is
 allowed, by --allow or by a line, is not told whatever is denied.
 
 Formats: docs/formats.md has every field.
-Exit status: 0 holds, 1 fails, 2 the input is wrong or cannot be read")]
+Exit status: 0 holds, 1 fails, 2 the input is wrong or cannot be read, 3 does
+not fail, but a line about all timings is undecided")]
 pub(super) struct Run {
     /// The scenario; - is standard input
     pub(super) file: PathBuf,
@@ -76,6 +80,9 @@ pub(super) struct Run {
     pub(super) profile: PathBuf,
     #[command(flatten)]
     pub(super) levels: LevelArguments,
+    /// Makes at most so many calls for `expect always`, `sometimes` and `never`, and remembers so many states [default: 1000000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) limit: Option<u64>,
     /// The folder of accepted snapshots [default: `snapshots` beside `scenarios`]
     #[arg(long, value_name = "DIR")]
     pub(super) snapshots: Option<PathBuf>,
@@ -106,7 +113,7 @@ impl Run {
     /// Runs a scenario that was read from the file.
     pub(super) fn on(&self, scenario: Scenario) -> Result<Status, Complaint> {
         let scenario = scenario.with_snapshots_in(self.snapshots.as_deref());
-        let scenario = scenario.with_profile(&self.profile)?;
+        let scenario = scenario.with_profile(&self.profile)?.with_limit(self.limit);
         let colour = outside::colour(&io::stderr());
         let (programs, warnings) = match scenario.load_all() {
             Ok(loaded) => loaded,
@@ -121,6 +128,7 @@ impl Run {
         let program = scenario.chosen(programs, self.variant.as_deref())?;
         // Accepted snapshots are those of the model and the durations that the text states, each choice drawn for itself.
         let is_other = self.jitter > 0
+            || scenario.is_untimed()
             || self.strategy != Strategy::Random
             || self.model.is_some_and(|model| model != program.setup.model);
         let accepted = if is_other { Accepted::Ignored } else { Accepted::Compared };

@@ -545,6 +545,8 @@ fn describe(rule: Rule) -> Option<String> {
         Rule::finding => "`finding`",
         Rule::no_findings => "`no findings`",
         Rule::no_leaks => "`no leaks`",
+        Rule::over_timings | Rule::quantifier => "`always`, `sometimes`, `never`",
+        Rule::occurs => "an error or a finding such as `out_of_memory`",
         Rule::created_stream => "`stream`",
         Rule::created_event => "`event`",
         Rule::created_pool => "`pool`",

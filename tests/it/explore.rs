@@ -6,6 +6,7 @@ mod pct;
 mod rare;
 mod replay;
 mod threads;
+mod untimed;
 
 use super::cli::{Folder, err, out, status};
 use serde_json::Value;

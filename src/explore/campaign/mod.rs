@@ -7,7 +7,7 @@ mod outcome;
 mod spread;
 mod stable;
 
-pub use outcome::{Aspect, Classes, Outcome, Served, Standing};
+pub use outcome::{Aspect, Classes, Looked, Onlooker, Outcome, Served, Standing};
 pub use spread::{Extreme, Spread};
 pub use stable::{STEP, UNSEEN_MAX};
 

@@ -27,6 +27,12 @@ impl Frontier {
         join(&mut self.goal, cut);
     }
 
+    /// An operation and those before it in its stream may complete.
+    pub(super) fn reach_ticket(&mut self, ticket: Ticket) {
+        let goal = &mut self.goal[ticket.stream.index()];
+        *goal = (*goal).max(ticket.seq);
+    }
+
     /// Everything may complete.
     pub(super) fn reach_all(&mut self) {
         self.goal.fill(u32::MAX);

@@ -53,6 +53,7 @@ impl<'p, W: Write> Lines<'p, W> {
             seed: origin.seed,
             jitter: Some(origin.jitter).filter(|percent| *percent > 0),
             strategy: Some(origin.strategy).filter(|one| *one != Strategy::Random).map(|one| one.to_string()),
+            untimed: origin.untimed.then_some(true),
         };
         Self { book: Book::new(program), document: Document::new(notation, &header, "events", out) }
     }
@@ -113,6 +114,9 @@ struct Header<'a> {
     /// Missing where each choice is drawn for itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     strategy: Option<String>,
+    /// Missing where durations are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    untimed: Option<bool>,
 }
 
 #[derive(Serialize)]

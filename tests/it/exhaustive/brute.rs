@@ -195,5 +195,5 @@ fn run_with<A: Allocator>(new: fn(&Setup) -> A, program: &Program, script: &Shar
     let ending = run_on(program, &mut machine, Limits::default());
     let pools = setup.pools.indices().map(|pool| machine.model().state(pool)).collect();
     let is_over = script.borrow().is_over;
-    (!is_over).then(|| told.story(program, pools, ending.stop))
+    (!is_over).then(|| told.story(program, pools, &ending))
 }

@@ -2,12 +2,14 @@
 
 mod brute;
 mod made;
+mod scenarios;
 mod told;
 
 use crate::budget;
 use millpond::explore::exhaustive::{Coverage, Keeps, Limits, explore, follow, maximise};
 use millpond::scenario::Program;
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use told::{Story, Told};
 
 /// Programs that brute force would need more runs for are left out.
@@ -16,11 +18,15 @@ const RUNS_MAX: u64 = 5_000;
 /// What the search finds, each outcome as a run of its own tells it.
 fn searched(program: &Program) -> (BTreeSet<Story>, Coverage) {
     let mut stories = BTreeSet::new();
-    let coverage = explore(program, Limits::default(), Keeps::Decisions, &mut |outcome| {
+    let coverage = explore(program, Limits::default(), Keeps::Decisions, &|_| true, &mut |outcome| {
         let mut told = Told::new(program);
-        let ending = follow(program, &outcome.witness, &mut told);
+        let word = outcome.witness.to_string();
+        assert_eq!(word.parse().as_ref(), Ok(&outcome.witness));
+        let ending =
+            follow(program, &outcome.witness, &mut told).expect("the witness is one of this program");
         assert_eq!(ending.stop, outcome.stop);
-        stories.insert(told.story(program, outcome.pools, ending.stop));
+        stories.insert(told.story(program, outcome.pools, &ending));
+        ControlFlow::Continue(())
     });
     (stories, coverage)
 }
@@ -62,7 +68,8 @@ fn greatest_values(program: &Program, text: &str, expected: &BTreeSet<Story>) {
     for pool in program.setup.pools.indices() {
         for (at, figure) in told::FIGURES.into_iter().enumerate() {
             let greatest = expected.iter().map(|story| story.figures[pool.index()][at]).max();
-            let maximum = maximise(program, pool, figure, Limits::default()).expect("there is a run");
+            let maximum =
+                maximise(program, pool, figure, Limits::default(), &|_| true).expect("there is a run");
             assert!(maximum.coverage.is_complete());
             assert_eq!(Some(maximum.value), greatest, "{figure:?}:\n{text}");
         }

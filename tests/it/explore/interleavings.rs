@@ -100,7 +100,7 @@ pub(super) fn load(file: &str) -> Program {
 }
 
 /// Why a run was given up, if it was.
-pub(super) fn broken(stop: Option<Stop>) -> Option<Broken> {
+fn broken(stop: Option<Stop>) -> Option<Broken> {
     match stop {
         Some(Stop::Broken { stmt, reason }) => Some(Broken { stmt, reason }),
         Some(Stop::Deadlock { .. }) | None => None,

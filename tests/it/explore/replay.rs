@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// What tells a run from others, read from its events and its verdict alone.
-fn aspects_of(run: &str) -> BTreeSet<String> {
+pub(super) fn aspects_of(run: &str) -> BTreeSet<String> {
     let lines = run.lines().map(|line| serde_json::from_str::<Value>(line).expect("an object"));
     let mut aspects = BTreeSet::new();
     let mut served = std::collections::BTreeMap::<u64, BTreeSet<String>>::new();
@@ -39,7 +39,7 @@ fn aspects_of(run: &str) -> BTreeSet<String> {
 }
 
 /// The same of what an exploration says about an outcome.
-fn aspects_in(outcome: &Value) -> BTreeSet<String> {
+pub(super) fn aspects_in(outcome: &Value) -> BTreeSet<String> {
     let aspects = outcome["aspects"].as_array().expect("a list").iter();
     let mut aspects: BTreeSet<String> = aspects
         .map(|aspect| match aspect["what"].as_str() {
