@@ -15,13 +15,12 @@ use std::path::PathBuf;
 #[command(after_help = "\
 A schedule is what `explore` prints for each outcome: the version of Millpond, a
 hash of the scenario, model, profile, strategy and seed, or the choices that
-`explore --untimed` found. The same schedule and scenario print the same bytes. Comments, blank lines and spaces of the scenario
-may change. A schedule that does not belong to the scenario, the profile or this
-version is refused.
+`explore --untimed` found. The same schedule and scenario print the same bytes.
+Comments, blank lines and spaces of the scenario may change. A schedule that
+does not belong to the scenario, the profile or this version is refused.
 
 Examples:
   millpond replay millpond-0.1.0:9f86d081:cuda:default-3c1f0a22:random:42 FILE
-  millpond replay millpond-0.1.0:9f86d081:cuda:default-3c1f0a22:untimed:12,4s0-3 FILE
   millpond replay SCHEDULE FILE --format json -o run.jsonl
 
 Exit status: 0 the run holds; 1 it fails; 2 the schedule or the input is wrong

@@ -2,7 +2,7 @@
 
 use super::explanation::{ExplanationLine, explained};
 use super::recovery::{RecoveryLine, recovery_line};
-use crate::base::{Nanos, StmtId};
+use crate::base::{ExpectId, Nanos, StmtId};
 use crate::explore::recover::Recovery;
 use crate::oracle::{Certainty, Judged, Mismatch, Missing, Moment, Point, Role, Verdict};
 use crate::report::Told;
@@ -139,6 +139,25 @@ struct SkippedLine<'a> {
     times: u64,
 }
 
+fn expectation_line<'a>(
+    book: &Book<'a>,
+    verdict: &'a Verdict,
+    id: ExpectId,
+    judged: &'a Judged,
+) -> ExpectationLine<'a> {
+    let program: &'a Program = book.program;
+    let stmt = program.expects[id].stmt;
+    ExpectationLine {
+        line: book.line(stmt),
+        text: &program.statements[stmt].text,
+        holds: judged.holds(),
+        times: judged.times,
+        failed: judged.failed,
+        first: judged.first.as_ref().map(|first| mismatch_line(&program.names, first)),
+        timings: judged.is_open.then(|| timings_part(program, verdict, judged)),
+    }
+}
+
 fn timings_part<'a>(program: &Program, verdict: &'a Verdict, judged: &'a Judged) -> TimingsPart<'a> {
     let (settled, searched) = (judged.settled.as_ref(), verdict.searched.as_ref());
     let stopped = searched.and_then(|searched| searched.stopped.as_deref());
@@ -161,18 +180,8 @@ pub(super) fn ending<'a>(
 ) -> Ending<'a> {
     let program: &'a Program = book.program;
     let text = |stmt: StmtId| program.statements[stmt].text.as_str();
-    let expectations = verdict.expectations.iter_enumerated().map(|(id, judged)| {
-        let stmt = program.expects[id].stmt;
-        ExpectationLine {
-            line: book.line(stmt),
-            text: text(stmt),
-            holds: judged.holds(),
-            times: judged.times,
-            failed: judged.failed,
-            first: judged.first.as_ref().map(|first| mismatch_line(&program.names, first)),
-            timings: judged.is_open.then(|| timings_part(program, verdict, judged)),
-        }
-    });
+    let expectations = verdict.expectations.iter_enumerated();
+    let expectations = expectations.map(|(id, judged)| expectation_line(book, verdict, id, judged));
     let failed = verdict.failed.iter().map(|failed| FailedLine {
         line: book.line(failed.stmt),
         text: text(failed.stmt),
