@@ -84,7 +84,7 @@ fn the_outcomes_are_those_of_brute_force() {
 
 #[test]
 fn the_outcomes_of_further_programs_are_those_of_brute_force() {
-    let programs = budget(20);
+    let programs = budget(8);
     assert!(compare(made::further, programs) as u64 > 2 * programs, "there is something to find");
 }
 
