@@ -77,7 +77,6 @@ impl Hazards {
     }
 
     /// A stream waits for an event.
-    #[inline(always)]
     pub(super) fn waits_for(&mut self, operation: Operation, event: EventId) {
         let Operation { host, stmt, ticket, is_call } = operation;
         self.clocks.submits(host, ticket, is_call);
@@ -91,7 +90,6 @@ impl Hazards {
     }
 
     /// An allocation is placed: memory outside of pools and imports live from now on, others with their operation.
-    #[inline(always)]
     pub(super) fn decided(
         &mut self,
         host: HostId,
@@ -164,7 +162,6 @@ impl Hazards {
     }
 
     /// A pool serves an allocation.
-    #[inline(always)]
     fn served(
         &mut self,
         stmt: StmtId,

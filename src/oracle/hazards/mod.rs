@@ -448,7 +448,6 @@ impl Hazards {
         }
     }
 
-    #[inline(always)]
     fn records(&mut self, operation: Operation, event: EventId, findings: &mut Findings) {
         let Operation { host, stmt, ticket, is_call } = operation;
         self.clocks.submits(host, ticket, is_call);
@@ -458,7 +457,6 @@ impl Hazards {
         self.clocks.record(ticket, event);
     }
 
-    #[inline(always)]
     fn frees(&mut self, operation: Operation, alloc: AllocId, findings: &mut Findings) {
         let Operation { host, stmt, ticket, is_call } = operation;
         self.clocks.submits(host, ticket, is_call);
@@ -577,7 +575,6 @@ impl Hazards {
         }
     }
 
-    #[inline(always)]
     fn named(&mut self, host: HostId, name: BufferId) {
         self.memory.name(self.callers[host].alloc.take(), name);
         self.lints.named(name);

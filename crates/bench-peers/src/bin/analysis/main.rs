@@ -2,7 +2,7 @@
 //!
 //! The mix is 40 % allocations and frees, 30 % kernels, 15 % records and 15 % waits, in a loop of 4,000 lines that a seed makes up.
 //! `analysis` prints both times, taken in turns, and their difference an operation, beside a bare loop that answers the same
-//! questions of the same operations. `analysis plain` and `analysis judged` run just one
+//! questions of the same operations: the median of some rounds. `analysis plain` and `analysis judged` run just one
 //! of them once, for a counter of instructions: `valgrind --tool=callgrind target/release/analysis plain`. A further number is
 //! how many turns the loop has, 250 without it.
 
@@ -25,6 +25,7 @@ const LINES: u64 = 4_000;
 /// Of each stream.
 const NAMES: u64 = 8;
 const TURNS: u64 = 250;
+const ROUNDS: usize = 15;
 
 /// A sink that wants events and does nothing with them, as a run without analysis has one.
 struct Listener(u64);
@@ -128,6 +129,13 @@ fn bare(operations: &[Operation], turns: u64) -> Duration {
     start.elapsed()
 }
 
+/// Half of the numbers are not below it.
+fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let turns = arguments.get(1).and_then(|turns| turns.parse().ok()).unwrap_or(TURNS);
@@ -139,12 +147,14 @@ fn main() {
         Some("plain") => drop(plain(&program)),
         Some("judged") => drop(judged(&program)),
         _ => {
-            let rounds = (0..5).map(|_| [plain(&program), judged(&program), bare(&listed, turns)]);
-            let best = rounds.reduce(|best, round| std::array::from_fn(|nth| best[nth].min(round[nth])));
-            let each = |time: Duration| time.as_nanos() as f64 / operations as f64;
-            let [plain, judged, bare] = best.unwrap_or_default().map(each);
+            let rounds: Vec<[f64; 3]> = (0..ROUNDS)
+                .map(|_| [plain(&program), judged(&program), bare(&listed, turns)])
+                .map(|times| times.map(|time| time.as_nanos() as f64 / operations as f64))
+                .collect();
+            let [plain, judged, bare] = [0, 1, 2].map(|nth| median(rounds.iter().map(|round| round[nth])));
+            let more = median(rounds.iter().map(|[plain, judged, _]| judged - plain));
             println!("plain   {plain:7.1} ns an operation");
-            println!("judged  {judged:7.1} ns an operation, {:.1} more", judged - plain);
+            println!("judged  {judged:7.1} ns an operation, {more:.1} more");
             println!("bare    {bare:7.1} ns an operation: a loop of its own with the same questions");
         }
     }
