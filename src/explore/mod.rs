@@ -8,6 +8,8 @@ pub mod fix;
 pub mod generate;
 pub mod recover;
 mod schedule;
+pub mod shrink;
+mod site;
 mod strategy;
 
 pub use schedule::{Malformed, Schedule, Stale};

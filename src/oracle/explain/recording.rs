@@ -88,6 +88,11 @@ impl Recording {
         }
     }
 
+    /// All operations and calls, those of a stream or a thread in their order, with their statements.
+    pub fn points(&self) -> impl Iterator<Item = (Point, StmtId)> + '_ {
+        self.points.iter().map(|(point, recorded)| (*point, recorded.stmt))
+    }
+
     /// The statement at a point.
     pub(super) fn at(&self, point: Point) -> Option<StmtId> {
         self.points.get(&point).map(|recorded| recorded.stmt)
