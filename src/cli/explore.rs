@@ -5,9 +5,11 @@
 use super::levels::LevelArguments;
 use super::outside::{self, Complaint, Output, Status};
 use super::progress::Progress;
+use super::shrink::{self, ShrinkArguments};
 use super::{Scenario, parallel};
 use crate::base::{Nanos, grouped};
 use crate::explore::campaign::{self, Campaign, Plan};
+use crate::explore::shrink::Choices;
 use crate::explore::{Schedule, Strategy};
 use crate::report::{Ended, Explored, Notation};
 use crate::scenario::Program;
@@ -100,6 +102,8 @@ pub(super) struct Explore {
     /// Writes to a file, once it is whole
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    shrink: ShrinkArguments,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -130,6 +134,9 @@ impl Explore {
         let Some(programs) = scenario.programs() else { return Ok(Status::Wrong) };
         let program = super::on_model(scenario.chosen(programs, self.variant.as_deref())?, self.model);
         let program = super::with_jitter(super::with_levels(program, &self.levels.levels()), self.jitter);
+        if self.shrink.is_asked_for() {
+            return self.shrink(&scenario, &program);
+        }
         let mut output = Output::open(self.output.as_deref())?;
         let (campaign, ended) = self.explore(&program);
         let schedule = scenario.schedule(&program, self.strategy, self.base_seed);
@@ -141,7 +148,7 @@ impl Explore {
             shown_with: self.shown_with(&schedule),
             schedule,
             file: outside::quoted(&self.file),
-            options: self.options(),
+            options: self.options(self.base_seed),
             ended,
         };
         let width = if self.output.is_none() { outside::width() } else { 80 };
@@ -163,6 +170,37 @@ impl Explore {
         })
     }
 
+    fn shrink(&self, scenario: &Scenario, program: &Program) -> Result<Status, Complaint> {
+        let levels = self.levels.levels();
+        let read = |text: &str| {
+            let (program, _) = scenario.with_text(text.to_owned()).load()?;
+            Ok(super::with_levels(super::on_model(program, self.model), &levels))
+        };
+        let task = shrink::Task {
+            scenario,
+            program,
+            read: &read,
+            plan: self.plan(),
+            jitter: self.jitter,
+            until: self.time.map(|time| Instant::now() + time),
+            made_by: &|seed| format!("{}{}", outside::quoted(&self.file), self.options(seed)),
+            run_with: &|choices| self.run_with(choices),
+            output: self.output.as_deref(),
+        };
+        self.shrink.run(&task)
+    }
+
+    /// What a run with these choices needs beside the file, as arguments.
+    fn run_with(&self, choices: Choices) -> String {
+        let seed = (choices.seed > 0).then(|| format!(" --seed {}", choices.seed));
+        let jitter = (choices.jitter > 0).then(|| format!(" --jitter {}%", choices.jitter));
+        let model = self.model.map(|model| format!(" --model {}", model.name()));
+        let profile = outside::quoted(&self.profile);
+        let profile = (profile != "default").then(|| format!(" --profile {profile}"));
+        let all: String = [seed, jitter, model, profile].into_iter().flatten().collect();
+        format!("{all}{}", self.levels)
+    }
+
     /// What a replay needs beside the schedule and the file, as arguments.
     fn shown_with(&self, schedule: &Schedule) -> String {
         let is_file = schedule.profile.is_none();
@@ -170,9 +208,9 @@ impl Explore {
         format!("{}{}", profile.unwrap_or_default(), self.levels)
     }
 
-    /// What else than the number of runs they depend on, as arguments.
-    fn options(&self) -> String {
-        let base = (self.base_seed > 0).then(|| format!("--base-seed {}", self.base_seed));
+    /// What else than the number of runs they depend on, as arguments, from a first seed on.
+    fn options(&self, base_seed: u64) -> String {
+        let base = (base_seed > 0).then(|| format!("--base-seed {base_seed}"));
         let jitter = (self.jitter > 0).then(|| format!("--jitter {}%", self.jitter));
         let variant = self.variant.as_ref().map(|variant| format!("--variant {variant}"));
         let model = self.model.map(|model| format!("--model {}", model.name()));
@@ -240,7 +278,7 @@ impl Explore {
 }
 
 /// When the key was pressed that stops it. Who presses it again, once there was time for a report, wants none.
-fn listen() -> &'static OnceLock<Instant> {
+pub(super) fn listen() -> &'static OnceLock<Instant> {
     static STOPPED: OnceLock<Instant> = OnceLock::new();
     let stop = || {
         if STOPPED.get_or_init(Instant::now).elapsed() > Duration::from_secs(1) {

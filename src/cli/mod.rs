@@ -27,6 +27,7 @@ mod replay;
 mod run;
 mod scenario;
 mod shell;
+mod shrink;
 mod snapshots;
 mod sweep;
 mod test;

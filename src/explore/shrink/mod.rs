@@ -19,6 +19,7 @@ mod slice;
 pub use signature::{Served, Signature, Way};
 
 use super::Strategy;
+use super::site::{Site, Sites};
 use crate::base::Diagnostic;
 use crate::edit::Variants;
 use crate::profile::Profile;
@@ -95,6 +96,33 @@ pub struct Shrunk {
     pub after: usize,
     /// Whether nothing more can go; else somebody ended the search.
     pub is_minimal: bool,
+}
+
+impl Shrunk {
+    /// The smaller text with a comment that says how it came about. `made_by` is the command that makes it again, `fails_with` the
+    /// arguments that a run of it needs to fail, as far as there are any.
+    pub fn text(&self, made_by: &str, fails_with: &str) -> String {
+        let Self { target, runs, before, after, .. } = self;
+        let end = match self.is_minimal {
+            true => "Without any one of them it does not fail so.",
+            false => "The search was interrupted: more may go.",
+        };
+        let mut comment = format!("# Made by: {made_by}\n# Fails as that does: {target}\n");
+        comment.push_str(&format!("# {after} of {before} lines are left, after {runs} runs. {end}\n"));
+        if !fails_with.is_empty() {
+            comment.push_str(&format!("# Run it with:{fails_with}\n"));
+        }
+        // What a name of a file may have in it must not end the comment.
+        let comment: String =
+            comment.chars().map(|c| if c.is_control() && c != '\n' { '?' } else { c }).collect();
+        let (file, _) = syntax::parse(&self.statements);
+        let sites = Sites::of(&file, &self.statements);
+        let does = |site: &&Site<'_>| !names::is_declaration(site);
+        let first = sites.all.iter().find(does).map_or(0, |site| site.item.span.start as usize);
+        let (declarations, rest) = self.statements.split_at(first);
+        let text = [&comment, declarations, rest].map(str::trim_end).join("\n\n") + "\n";
+        syntax::format(&text).unwrap_or(text)
+    }
 }
 
 /// The statements of a text as it stands, or of one of its variants.

@@ -75,12 +75,6 @@ pub(super) fn with_users(sites: &Sites<'_>, nth: usize) -> BTreeSet<usize> {
     found
 }
 
-/// The latest statement before another one that gives a name to something; else any.
-pub(super) fn giver<'s, 'f>(sites: &'s Sites<'f>, name: &str, before: usize) -> Option<&'s Site<'f>> {
-    let gives = |site: &&Site<'f>| site.nth != before && given(site).contains(&name);
-    sites.all[..before].iter().rev().find(gives).or_else(|| sites.all.iter().find(gives))
-}
-
 /// The edits that take statements out of a text, with the blocks that they open.
 pub(super) fn without(sites: &Sites<'_>, gone: &BTreeSet<usize>) -> Vec<Edit> {
     let starts: BTreeSet<u32> = gone.iter().map(|nth| sites.all[*nth].item.span.start).collect();
@@ -138,4 +132,24 @@ pub(super) fn without_names(site: &Site<'_>, gone: &[&str]) -> Option<Edit> {
 pub(super) fn line_of<'s, 'f>(sites: &'s Sites<'f>, place: u32) -> Option<&'s Site<'f>> {
     let above = sites.all.partition_point(|site| site.item.span.start <= place);
     sites.all.get(above.checked_sub(1)?)
+}
+
+/// Whether a statement does nothing by itself: it goes once nothing names it, or is one of those that say how the world is.
+pub(super) fn is_declaration(site: &Site<'_>) -> bool {
+    let does = |statement: &Statement| {
+        matches!(
+            statement,
+            Statement::Call(_)
+                | Statement::Expect(_)
+                | Statement::Allow(_)
+                | Statement::Snapshot(_)
+                | Statement::Thread(_)
+                | Statement::Process(_)
+                | Statement::Repeat(_)
+                | Statement::Graph(_)
+                | Statement::Asynchronous(_)
+                | Statement::View(_)
+        )
+    };
+    site.blocks.is_empty() && !site.statement().is_some_and(does)
 }

@@ -7,9 +7,9 @@ use super::names;
 use super::signature::Signature;
 use crate::base::StmtId;
 use crate::explore::site::{Site, Sites};
-use crate::oracle::{Finding, Point, Recording};
+use crate::oracle::{By, Finding, Link, Point, Recording};
 use crate::scenario::Program;
-use crate::syntax::ast::{CallKind, Operation, Statement};
+use crate::syntax::ast::{CallKind, Operation};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Leaves what has to do with the finding; else that and all that may order something.
@@ -26,7 +26,7 @@ pub(super) fn slice(hunt: &mut Hunt<'_, '_>) -> bool {
     let causes = Causes::new(&sites, &program, &recording);
     let kept = causes.of(finding);
     let leave = |kept: &BTreeSet<usize>| {
-        let gone = sites.all.iter().filter(|site| !kept.contains(&site.nth) && !is_declaration(site));
+        let gone = sites.all.iter().filter(|site| !kept.contains(&site.nth) && !names::is_declaration(site));
         names::without(&sites, &gone.map(|site| site.nth).collect())
     };
     if hunt.attempt(&leave(&with_blocks(&sites, kept.clone()))) {
@@ -35,26 +35,6 @@ pub(super) fn slice(hunt: &mut Hunt<'_, '_>) -> bool {
     let ordering = sites.all.iter().filter(|site| orders(site)).map(|site| site.nth);
     let kept = kept.into_iter().chain(ordering).collect();
     hunt.attempt(&leave(&with_blocks(&sites, kept)))
-}
-
-/// Whether a statement does nothing by itself, so that it goes once nothing names it, or stays to be looked at.
-fn is_declaration(site: &Site<'_>) -> bool {
-    let does = |statement: &Statement| {
-        matches!(
-            statement,
-            Statement::Call(_)
-                | Statement::Expect(_)
-                | Statement::Allow(_)
-                | Statement::Snapshot(_)
-                | Statement::Thread(_)
-                | Statement::Process(_)
-                | Statement::Repeat(_)
-                | Statement::Graph(_)
-                | Statement::Asynchronous(_)
-                | Statement::View(_)
-        )
-    };
-    site.blocks.is_empty() && !site.statement().is_some_and(does)
 }
 
 /// Whether a statement may order others without touching memory.
@@ -76,6 +56,15 @@ fn orders(site: &Site<'_>) -> bool {
     }
 }
 
+fn is_record(site: &Site<'_>) -> bool {
+    matches!(site.operation(), Some(Operation::Record(_)))
+}
+
+/// Whether a chain goes from a thread into a stream here.
+fn is_submitted(pair: &[Link]) -> bool {
+    matches!(pair, [Link { point: Point::Host(..), .. }, Link { point: Point::Operation(_), .. }])
+}
+
 /// The statements with those whose blocks they stand in.
 fn with_blocks(sites: &Sites<'_>, mut kept: BTreeSet<usize>) -> BTreeSet<usize> {
     let blocks = kept.iter().flat_map(|nth| &sites.all[*nth].blocks);
@@ -89,32 +78,37 @@ struct Causes<'c, 'f> {
     sites: &'c Sites<'f>,
     program: &'c Program,
     recording: &'c Recording,
-    /// Where each statement was first: the operation rather than the call that submits it.
-    points: BTreeMap<StmtId, Point>,
-    stmts: BTreeMap<usize, StmtId>,
+    /// Where each statement was first: as a call of the host, and as an operation of a stream.
+    points: BTreeMap<usize, [Option<Point>; 2]>,
 }
 
 impl<'c, 'f> Causes<'c, 'f> {
     fn new(sites: &'c Sites<'f>, program: &'c Program, recording: &'c Recording) -> Self {
-        let mut points: BTreeMap<StmtId, Point> = BTreeMap::new();
-        // Operations come before calls in the order of points.
-        recording.points().for_each(|(point, stmt)| {
-            points.entry(stmt).or_insert(point);
-        });
-        let statements = program.statements.iter_enumerated();
-        let stmts = statements.filter_map(|(stmt, known)| Some((sites.at(known.span)?.nth, stmt))).collect();
-        Self { sites, program, recording, points, stmts }
+        let mut causes = Self { sites, program, recording, points: BTreeMap::new() };
+        for (point, stmt) in recording.points() {
+            causes.keep(stmt, point, false);
+        }
+        causes
     }
 
     fn nth(&self, stmt: StmtId) -> Option<usize> {
         self.sites.at(self.program.statements[stmt].span).map(|site| site.nth)
     }
 
+    /// Keeps a point of a statement, the first one or this one.
+    fn keep(&mut self, stmt: StmtId, point: Point, is_this: bool) {
+        let Some(nth) = self.nth(stmt) else { return };
+        let [call, operation] = self.points.entry(nth).or_default();
+        let kept = if matches!(point, Point::Host(..)) { call } else { operation };
+        if is_this || kept.is_none() {
+            *kept = Some(point);
+        }
+    }
+
     /// The statements of a finding and all that brings them about.
-    fn of(&self, finding: &Finding) -> BTreeSet<usize> {
-        let mut points = self.points.clone();
+    fn of(mut self, finding: &Finding) -> BTreeSet<usize> {
         let missing = finding.missing.iter().flat_map(|missing| [missing.from, missing.to]);
-        points.extend(missing.clone().map(|moment| (moment.stmt, moment.point)));
+        missing.clone().for_each(|moment| self.keep(moment.stmt, moment.point, true));
         let others = finding.others.iter().filter_map(|(_, stmt)| *stmt);
         let own = std::iter::once(finding.stmt).chain(others).chain(missing.map(|moment| moment.stmt));
         let own: BTreeSet<usize> = own.filter_map(|stmt| self.nth(stmt)).collect();
@@ -126,23 +120,60 @@ impl<'c, 'f> Causes<'c, 'f> {
             if !kept.insert(nth) {
                 continue;
             }
-            let line = self.sites.of_span(self.sites.all[nth].item.span);
-            let givers = names::words(line).filter_map(|word| names::giver(self.sites, word, nth));
+            let site = &self.sites.all[nth];
+            let words = names::words(self.sites.of_span(site.item.span));
+            let givers = words.filter_map(|word| self.giver(site, word));
             for giver in givers.map(|giver| giver.nth) {
                 left.push(giver);
                 pairs.insert((giver, nth));
             }
             let pairs = std::mem::take(&mut pairs);
-            left.extend(pairs.into_iter().flat_map(|(one, other)| self.between(&points, one, other)));
+            left.extend(pairs.into_iter().flat_map(|(one, other)| self.between(one, other)));
         }
         kept
     }
 
-    /// What orders one statement before another one.
-    fn between(&self, points: &BTreeMap<StmtId, Point>, one: usize, other: usize) -> Vec<usize> {
-        let point = |nth: usize| points.get(self.stmts.get(&nth)?).copied();
-        let (Some(from), Some(to)) = (point(one), point(other)) else { return Vec::new() };
-        let chain = if from == to { Vec::new() } else { self.recording.chain(from, to) };
-        chain.iter().filter_map(|link| self.nth(link.stmt)).collect()
+    /// What gives a name to something that a statement names. Which record a wait is for, the run tells.
+    fn giver(&self, site: &Site<'f>, name: &str) -> Option<&'c Site<'f>> {
+        let gives = |other: &&Site<'f>| {
+            other.nth != site.nth && !is_record(other) && names::given(other).contains(&name)
+        };
+        let before = self.sites.all[..site.nth].iter().rev().find(gives);
+        before.or_else(|| self.sites.all.iter().find(gives))
+    }
+
+    /// What orders one statement before another one: their calls, and what takes effect.
+    fn between(&self, one: usize, other: usize) -> Vec<usize> {
+        // What the host does itself takes effect at the call.
+        let points = |nth: usize| {
+            let [call, operation] = self.points.get(&nth).copied().unwrap_or_default();
+            [call, operation.or(call)]
+        };
+        let pairs = points(one).into_iter().zip(points(other));
+        let pairs = pairs.filter_map(|(from, to)| Some((from?, to?))).filter(|(from, to)| from != to);
+        let chains = pairs.map(|(from, to)| self.recording.chain(from, to));
+        chains.flat_map(|chain| self.connecting(&chain)).collect()
+    }
+
+    /// Of a chain the statements without which it would not be one, whatever else is in the streams that it goes through.
+    fn connecting(&self, chain: &[Link]) -> Vec<usize> {
+        let mut kept = Vec::new();
+        for pair in chain.windows(2) {
+            let [Some(before), Some(after)] = [pair[0].stmt, pair[1].stmt].map(|stmt| self.nth(stmt)) else {
+                continue;
+            };
+            let is_record = is_record(&self.sites.all[before]);
+            match pair[0].by {
+                // What a thread submits has in its stream behind it what the thread has waited for.
+                By::Program | By::Submission => kept.extend(is_submitted(pair).then_some(after)),
+                // All that is in the stream by then is meant.
+                By::Legacy => kept.push(after),
+                By::Synchronise if !is_record => kept.push(after),
+                By::Synchronise | By::Event | By::Signal | By::Graph | By::Collective => {
+                    kept.extend([before, after]);
+                }
+            }
+        }
+        kept
     }
 }
