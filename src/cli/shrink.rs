@@ -28,7 +28,7 @@ pub(super) struct ShrinkArguments {
     /// Writes the smallest scenario that fails as the first failing run does, rather than a report
     #[arg(long, conflicts_with_all = ["format", "until_stable"])]
     shrink: bool,
-    /// What it is to keep failing with: a finding such as use_after_free, an error such as out_of_memory, or `expect`
+    /// What is to stay: a finding such as use_after_free, be it a warning or expected; an error such as out_of_memory; or `expect`
     #[arg(long, value_name = "WHAT", requires = "shrink", value_parser = which)]
     finding: Option<Which>,
 }
@@ -164,7 +164,8 @@ impl Task<'_> {
             let runs = if tried.runs == 0 { 1 } else { BLOCK.min(self.plan.runs - tried.runs) };
             let base = self.plan.base.wrapping_add(tried.runs);
             let campaign = campaign::run(self.program, &Plan { base, runs, ..self.plan }, &goes_on);
-            let meant = campaign.outcomes.iter().filter(|(outcome, seen)| is_meant(which, outcome, seen.holds));
+            let meant =
+                campaign.outcomes.iter().filter(|(outcome, seen)| is_meant(which, outcome, seen.holds));
             tried.failing = meant.map(|(_, seen)| seen.first).min_by_key(|seed| seed.wrapping_sub(base));
             tried.runs += campaign.runs;
             tried.is_any_failing |= campaign.failing > 0;
@@ -201,27 +202,24 @@ impl Task<'_> {
         };
         let what = word(which).map_or_else(|| "fails".to_owned(), |word| format!("fails with {word}"));
         let mut out = format!("{file}: nothing to shrink, since nothing {what} ({seeds})\n");
-        let aspects = || tried.outcomes.iter().flat_map(|outcome| &outcome.0);
         let kinds = |wanted: Standing| {
-            let kinds = aspects().filter_map(move |aspect| match aspect {
+            let aspects = tried.outcomes.iter().flat_map(|outcome| &outcome.0);
+            let kinds = aspects.filter_map(|aspect| match aspect {
                 Aspect::Finding { kind, standing, .. } if *standing == wanted => Some(kind.name()),
                 Aspect::Failed { failure, standing, .. } if *standing == wanted => Some(failure.name()),
                 _ => None,
             });
             kinds.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
         };
-        let (fails, told, expected) =
-            (kinds(Standing::Fails), kinds(Standing::Told), kinds(Standing::Expected));
-        if !fails.is_empty() {
-            out.push_str(&format!("it fails with {}\n", fails.join(", ")));
-        }
-        if let [first, ..] = told.as_slice() {
-            let told = told.join(", ");
-            out.push_str(&format!("found, and no error: {told}; to shrink one of them: --finding {first}\n"));
-        }
-        if !expected.is_empty() {
-            let expected = expected.join(", ");
-            out.push_str(&format!("expected by lines: {expected}; to shrink it, take out the line\n"));
+        for (standing, words) in [
+            (Standing::Fails, "it fails with"),
+            (Standing::Told, "found, and no error"),
+            (Standing::Expected, "expected by a line"),
+        ] {
+            if let kinds @ [first, ..] = kinds(standing).as_slice() {
+                let kinds = kinds.join(", ");
+                out.push_str(&format!("{words}: {kinds} (to shrink that: --finding {first})\n"));
+            }
         }
         out
     }
@@ -230,12 +228,8 @@ impl Task<'_> {
 /// Whether runs with an outcome fail in the way that is asked for.
 fn is_meant(which: Which, outcome: &Outcome, holds: bool) -> bool {
     let is_it = |aspect: &Aspect| match (which, aspect) {
-        (Which::Finding(wanted), Aspect::Finding { kind, standing, .. }) => {
-            *kind == wanted && *standing != Standing::Expected
-        }
-        (Which::Failure(wanted), Aspect::Failed { failure, standing, .. }) => {
-            *failure == wanted && *standing == Standing::Fails
-        }
+        (Which::Finding(wanted), Aspect::Finding { kind, .. }) => *kind == wanted,
+        (Which::Failure(wanted), Aspect::Failed { failure, .. }) => *failure == wanted,
         (Which::Expectation, Aspect::Mismatch(_) | Aspect::NotReached(_)) => true,
         _ => false,
     };

@@ -19,8 +19,7 @@ pub(super) fn drop(hunt: &mut Hunt<'_, '_>) {
 
 /// How many parameters a statement declares; `None`: there is no such statement.
 fn parameters(hunt: &Hunt<'_, '_>, nth: usize) -> Option<usize> {
-    let file = hunt.file();
-    let sites = Sites::of(&file, &hunt.text);
+    let sites = Sites::of(&hunt.file, &hunt.text);
     Some(match sites.all.get(nth)?.statement() {
         Some(Statement::Kernel(kernel)) => kernel.parameters.len(),
         _ => 0,
@@ -28,8 +27,7 @@ fn parameters(hunt: &Hunt<'_, '_>, nth: usize) -> Option<usize> {
 }
 
 fn without(hunt: &Hunt<'_, '_>, nth: usize, parameter: usize) -> Vec<Edit> {
-    let file = hunt.file();
-    let sites = Sites::of(&file, &hunt.text);
+    let sites = Sites::of(&hunt.file, &hunt.text);
     let Some(Statement::Kernel(declared)) = sites.all.get(nth).and_then(Site::statement) else {
         return Vec::new();
     };

@@ -27,8 +27,7 @@ pub(super) fn simplify(hunt: &mut Hunt<'_, '_>) {
 
 /// The ways to simplify the block of a statement, the best ones first; `None`: there is no such statement.
 fn ways(hunt: &Hunt<'_, '_>, nth: usize) -> Option<Vec<Edit>> {
-    let file = hunt.file();
-    let sites = Sites::of(&file, &hunt.text);
+    let sites = Sites::of(&hunt.file, &hunt.text);
     let site = sites.all.get(nth)?;
     Some(match site.statement() {
         Some(Statement::Repeat(repeat)) => of_loop(&sites, site, repeat),

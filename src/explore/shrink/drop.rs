@@ -38,14 +38,12 @@ pub(super) fn each(hunt: &mut Hunt<'_, '_>) {
 }
 
 fn count(hunt: &Hunt<'_, '_>) -> usize {
-    let file = hunt.file();
-    Sites::of(&file, &hunt.text).all.len()
+    Sites::of(&hunt.file, &hunt.text).all.len()
 }
 
 /// Of these statements those that stand there with all that is in their blocks, and what names them.
 fn of_range(hunt: &Hunt<'_, '_>, start: usize, end: usize) -> Vec<Edit> {
-    let file = hunt.file();
-    let sites = Sites::of(&file, &hunt.text);
+    let sites = Sites::of(&hunt.file, &hunt.text);
     let range = start..end.min(sites.all.len());
     let is_whole = |nth: &usize| {
         let inner = sites.all[nth + 1..].iter().take_while(|other| other.is_in(sites.all[*nth].item));
@@ -58,8 +56,7 @@ fn of_range(hunt: &Hunt<'_, '_>, start: usize, end: usize) -> Vec<Edit> {
 
 /// The ways in which a statement can go: alone, with what names it, or one name of it.
 fn alone(hunt: &Hunt<'_, '_>, nth: usize) -> Vec<Vec<Edit>> {
-    let file = hunt.file();
-    let sites = Sites::of(&file, &hunt.text);
+    let sites = Sites::of(&hunt.file, &hunt.text);
     let Some(site) = sites.all.get(nth) else { return Vec::new() };
     let mut ways = vec![names::without(&sites, &BTreeSet::from([nth]))];
     ways.push(names::without(&sites, &names::with_users(&sites, nth)));

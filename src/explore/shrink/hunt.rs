@@ -25,6 +25,8 @@ pub(super) struct Hunt<'s, 'r> {
     company: Vec<Signature>,
     /// The text, in the form of [`syntax::bare`].
     pub(super) text: String,
+    /// The tree of it.
+    pub(super) file: File,
     pub(super) choices: Choices,
     tried: BTreeSet<String>,
     pub(super) runs: u64,
@@ -44,16 +46,12 @@ impl<'s, 'r> Hunt<'s, 'r> {
             target,
             company: signatures.failing,
             text: text.to_owned(),
+            file: syntax::parse(text).0,
             choices: search.choices,
             tried: BTreeSet::new(),
             runs: 1,
             is_over: false,
         })
-    }
-
-    /// The tree of the text.
-    pub(super) fn file(&self) -> File {
-        syntax::parse(&self.text).0
     }
 
     /// Makes edits, if what comes of them is another program that fails in the same way.
@@ -64,6 +62,7 @@ impl<'s, 'r> Hunt<'s, 'r> {
         let Some((text, program)) = self.repaired(edit::apply(&self.text, edits)) else { return false };
         let is_smaller = text != self.text && self.counts(&text, program, self.choices);
         if is_smaller {
+            self.file = syntax::parse(&text).0;
             self.text = text;
         }
         is_smaller
@@ -117,7 +116,7 @@ impl<'s, 'r> Hunt<'s, 'r> {
                 text = edit::apply(&text, &unnamed);
                 continue;
             }
-            text = syntax::bare(&text);
+            text = syntax::statements(&file, &text);
             match (self.search.read)(&text) {
                 Ok(program) => return Some((text, program)),
                 Err(diagnostics) => text = without_mistakes(&text, &diagnostics)?,

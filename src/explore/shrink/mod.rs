@@ -45,9 +45,9 @@ pub struct Choices {
 pub enum Which {
     /// The gravest one.
     First,
-    /// The first finding of a kind, even if it is one that fails no run.
+    /// The first finding of a kind, even if it is no error or a line expects it.
     Finding(FindingKind),
-    /// The first call that fails in this way without a word about it.
+    /// The first call that fails in this way, even if the text says so.
     Failure(Failure),
     /// The first `expect` line that does not hold.
     Expectation,
@@ -104,11 +104,11 @@ impl Shrunk {
     pub fn text(&self, made_by: &str, fails_with: &str) -> String {
         let Self { target, runs, before, after, .. } = self;
         let end = match self.is_minimal {
-            true => "Without any one of them it does not fail so.",
-            false => "The search was interrupted: more may go.",
+            true => "# Without any one of them that is gone, or another error comes.",
+            false => "# The search was interrupted: more may go.",
         };
-        let mut comment = format!("# Made by: {made_by}\n# Fails as that does: {target}\n");
-        comment.push_str(&format!("# {after} of {before} lines are left, after {runs} runs. {end}\n"));
+        let mut comment = format!("# Made by: {made_by}\n# Kept: {target}\n");
+        comment.push_str(&format!("# {after} of {before} lines are left, after {runs} runs.\n{end}\n"));
         if !fails_with.is_empty() {
             comment.push_str(&format!("# Run it with:{fails_with}\n"));
         }

@@ -3,7 +3,7 @@
 
 use super::Which;
 use crate::base::{BufferId, StmtId};
-use crate::oracle::{Certainty, Finding, Mismatch, Role, Verdict};
+use crate::oracle::{Certainty, FailedCall, Finding, Mismatch, Role, Verdict};
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Failure, FindingKind, Kind, Policy, Refusal, Sink};
 use std::cmp::Ordering;
@@ -101,22 +101,24 @@ impl fmt::Display for Signature {
 pub(super) struct Signatures {
     /// What fails it, the gravest first.
     pub(super) failing: Vec<Signature>,
-    /// What is found and told beside that.
+    /// What else is told: what is no error, and what lines expect.
     pub(super) told: Vec<Signature>,
 }
 
 impl Signatures {
     pub(super) fn of(program: &Program, verdict: &Verdict, services: &Services) -> Self {
-        let told = verdict.findings.iter().filter(|finding| finding.counts());
+        let told = verdict.findings.iter().filter(|finding| !finding.muted);
         let (failing, told): (Vec<_>, Vec<_>) = told.partition(|finding| finding.fails());
-        let told = told.into_iter().map(Signature::of).collect();
+        let call = |failed: &FailedCall| Signature::Failed {
+            failure: failed.failure,
+            served: services.failed.get(&failed.stmt).copied(),
+        };
+        let expected = verdict.failed.iter().filter(|failed| failed.expected).map(call);
+        let told = told.into_iter().map(Signature::of).chain(expected).collect();
         let line = |stmt: StmtId| program.statements[stmt].text.clone();
         let mut all: Vec<Signature> = verdict.broken.iter().map(|_| Signature::Stopped).collect();
         all.extend(failing.into_iter().map(Signature::of));
-        all.extend(verdict.unexpected_failures().map(|failed| Signature::Failed {
-            failure: failed.failure,
-            served: services.failed.get(&failed.stmt).copied(),
-        }));
+        all.extend(verdict.unexpected_failures().map(call));
         all.extend(verdict.missed.iter().map(|missed| Signature::Missed(missed.failure)));
         for (expect, judged) in verdict.expectations.iter_enumerated() {
             let Some(first) = judged.first else { continue };

@@ -100,8 +100,7 @@ fn halves(hunt: &mut Hunt<'_, '_>, units: &[Unit], refused: &mut BTreeSet<Unit>)
 
 /// All changes that there are, those of one kind after the other.
 fn units(hunt: &Hunt<'_, '_>) -> Vec<Unit> {
-    let file = hunt.file();
-    let sites = Sites::of(&file, &hunt.text);
+    let sites = Sites::of(&hunt.file, &hunt.text);
     let mut units = Vec::new();
     for site in &sites.all {
         let settings = site.statement().and_then(settings).map_or(0, |settings| settings.iter().count());
@@ -121,8 +120,7 @@ fn nth_of_equal(sites: &Sites<'_>, site: &Site<'_>) -> usize {
 }
 
 fn edits(hunt: &Hunt<'_, '_>, units: &[Unit]) -> Vec<Edit> {
-    let file = hunt.file();
-    let sites = Sites::of(&file, &hunt.text);
+    let sites = Sites::of(&hunt.file, &hunt.text);
     let edit = |site: &Site<'_>| {
         let (line, nth) = (sites.of_span(site.item.span), nth_of_equal(&sites, site));
         let own = units.iter().filter(|(_, of, at)| of == line && *at == nth).map(|(change, ..)| *change);
@@ -296,8 +294,7 @@ fn without_parts(line: &str) -> String {
 
 /// What else may be simpler about a statement; `None`: there is no such statement.
 fn lesser_of(hunt: &Hunt<'_, '_>, nth: usize, lesser: Lesser) -> Option<Vec<Edit>> {
-    let file = hunt.file();
-    let sites = Sites::of(&file, &hunt.text);
+    let sites = Sites::of(&hunt.file, &hunt.text);
     let site = sites.all.get(nth)?;
     let Some(mut statement) = site.statement().cloned() else { return Some(Vec::new()) };
     let text = match lesser {

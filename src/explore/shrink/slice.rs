@@ -21,7 +21,7 @@ pub(super) fn slice(hunt: &mut Hunt<'_, '_>) -> bool {
     let Some(finding) = verdict.findings.iter().find(|finding| Signature::of(finding) == *target) else {
         return false;
     };
-    let (text, file) = (hunt.text.clone(), hunt.file());
+    let (text, file) = (hunt.text.clone(), hunt.file.clone());
     let sites = Sites::of(&file, &text);
     let causes = Causes::new(&sites, &program, &recording);
     let kept = causes.of(finding);
@@ -151,14 +151,17 @@ impl<'c, 'f> Causes<'c, 'f> {
         };
         let pairs = points(one).into_iter().zip(points(other));
         let pairs = pairs.filter_map(|(from, to)| Some((from?, to?))).filter(|(from, to)| from != to);
-        let chains = pairs.map(|(from, to)| self.recording.chain(from, to));
-        chains.flat_map(|chain| self.connecting(&chain)).collect()
+        let links: Vec<usize> = pairs.flat_map(|(from, to)| self.connecting(from, to)).collect();
+        // What others submit on the way is in its stream in time only if their call comes before this one.
+        let calls = links.iter().filter_map(|link| Some((points(*link)[0]?, points(other)[0]?)));
+        let calls: Vec<usize> = calls.flat_map(|(from, to)| self.connecting(from, to)).collect();
+        links.into_iter().chain(calls).collect()
     }
 
-    /// Of a chain the statements without which it would not be one, whatever else is in the streams that it goes through.
-    fn connecting(&self, chain: &[Link]) -> Vec<usize> {
+    /// Of what orders two points the statements without which nothing would, whatever else is in the streams that it goes through.
+    fn connecting(&self, from: Point, to: Point) -> Vec<usize> {
         let mut kept = Vec::new();
-        for pair in chain.windows(2) {
+        for pair in self.recording.chain(from, to).windows(2) {
             let [Some(before), Some(after)] = [pair[0].stmt, pair[1].stmt].map(|stmt| self.nth(stmt)) else {
                 continue;
             };
