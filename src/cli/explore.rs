@@ -53,14 +53,27 @@ had no new outcome; without --seeds it gives up after 1,000,000 runs.
 The same seeds give the same report, whatever the number of threads. With --time
 and after Ctrl-C the report has the command that repeats it.
 
+--shrink takes the first run that fails, a plain run first of all, and writes
+the smallest scenario that fails in the same way: by the same kind of finding,
+as possible or as definite and about the same kinds of statements, by the same
+error or by the same `expect` line. Whatever does not matter goes: statements,
+declarations, loops, threads, parameters, sizes, durations, the seed. No line
+of it can go without the failure, or without another one that was not there
+before. Ctrl-C ends the search, and what there is by then is written. Without
+-o it is printed.
+
 Examples:
   millpond explore scenarios/reuse/opportunistic/depends_on_timing.scn
   millpond explore FILE --seeds 100000 --jitter 10%
   millpond explore FILE --until-stable --format json -o outcomes.jsonl
   millpond explore FILE --time 30s
+  millpond explore FILE --shrink -o min.scn
+  millpond explore FILE --shrink --finding use_after_free -o min.scn
 
-Exit status: 0 every run holds; 1 a run fails; 2 the input is wrong or cannot
-be read; 3 every run holds, but it did not become stable or was interrupted")]
+Exit status: 0 every run holds; 1 a run fails, or what --shrink is asked for was
+found; 2 the input is wrong or cannot be read, or the file of --shrink exists;
+3 every run holds, but it did not become stable or was interrupted; --shrink was
+interrupted")]
 pub(super) struct Explore {
     /// The scenario; - is standard input
     file: PathBuf,
@@ -99,7 +112,7 @@ pub(super) struct Explore {
     /// So many runs at once [default: as many as the machine can]
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Writes to a file, once it is whole
+    /// Writes to a file, once it is whole; with --shrink to a new one
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]

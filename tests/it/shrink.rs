@@ -7,14 +7,15 @@ mod command;
 use crate::budget;
 use millpond::base::Diagnostic;
 use millpond::explore::generate::{Bugs, Mistake, Options, Planted, scenario};
-use millpond::explore::shrink::{Choices, Search, Shrunk, Signature, Which, shrink};
+use millpond::explore::shrink::{Choices, Search, Shrunk, Signature, So, Which, alone, shrink};
 use millpond::explore::{Strategy, judged};
 use millpond::oracle::{Finding, Verdict};
 use millpond::profile::Profile;
 use millpond::scenario::Program;
 use millpond::trace::{Call, Detail, Event, FindingKind, Kind, Sink};
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 const USUAL: Choices = Choices { strategy: Strategy::Random, seed: 0, jitter: 0 };
 
@@ -122,12 +123,10 @@ fn median(mut numbers: Vec<u64>) -> u64 {
 
 /// The medians of operations left and of runs, of so many scenarios.
 fn survey(count: u64, operations: u64) -> (u64, u64) {
-    let (mut left, mut runs, mut slowest) = (Vec::new(), Vec::new(), Duration::ZERO);
+    let (mut left, mut runs) = (Vec::new(), Vec::new());
     let all = (0..).filter_map(|seed| made(seed, operations)).take(count as usize);
     for (text, bug) in all {
-        let began = Instant::now();
         let shrunk = shrunk(&text, Which::Finding(bug.finding));
-        slowest = slowest.max(began.elapsed());
         is_least(&text, bug.finding, &shrunk);
         assert!(shrunk.is_minimal && shrunk.choices == USUAL);
         left.push(run(&shrunk.statements, 0).expect("it is a program").1);
@@ -137,7 +136,7 @@ fn survey(count: u64, operations: u64) -> (u64, u64) {
     let (left, runs) = (median(left), median(runs));
     println!(
         "{count} scenarios of {operations} operations: {left} left in the median, {most_left:?} at most; \
-         {runs} runs, {most_runs:?} at most; the slowest {slowest:?}"
+         {runs} runs, {most_runs:?} at most"
     );
     (left, runs)
 }
@@ -154,6 +153,42 @@ fn a_long_scenario_takes_no_more_runs() {
     let (left, runs) = survey(budget(2), 1_000);
     assert!(left <= 12, "{left} operations");
     assert!(runs <= 60, "{runs} runs");
+}
+
+/// The scenario files below a folder, but for those with mistakes.
+fn scenarios(folder: &Path, found: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).expect("a folder can be read");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    for path in paths {
+        match path.is_dir() {
+            true if path.ends_with("invalid") => {}
+            true => scenarios(&path, found),
+            false => found.extend(path.extension().is_some_and(|own| own == "scn").then_some(path)),
+        }
+    }
+}
+
+#[test]
+fn what_scenarios_expect_is_shrunk_once_and_for_all() {
+    let mut files = Vec::new();
+    scenarios(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios"), &mut files);
+    let mut cases = Vec::new();
+    for file in files {
+        let text = alone(&fs::read_to_string(file).expect("a file can be read"), None);
+        let (verdict, _) = run(&text, 0).expect("it is a program");
+        let expected = verdict.findings.iter().filter(|finding| finding.expected.is_some());
+        let kinds: BTreeSet<FindingKind> = expected.map(|finding| finding.kind).collect();
+        cases.extend(kinds.into_iter().map(|kind| (text.clone(), kind)));
+    }
+    assert!(cases.len() > 100, "{}", cases.len());
+    let step = cases.len().div_ceil(budget(5) as usize);
+    for (text, kind) in cases.into_iter().step_by(step) {
+        let least = shrunk(&text, Which::Finding(kind));
+        is_least(&text, kind, &least);
+        let again = shrunk(&least.statements, Which::Finding(kind));
+        assert_eq!(again.statements, least.statements);
+    }
 }
 
 /// Lines that have nothing to do with what fails.
@@ -266,7 +301,7 @@ fn loops_threads_and_sizes_go() {
 fn who_ends_it_gets_what_there_is() {
     let (text, bug) = made(1, 200).expect("there is one");
     for most in [0, 3, 9] {
-        let goes_on = |so: millpond::explore::shrink::So| so.runs < most;
+        let goes_on = |so: So| so.runs < most;
         let search = Search { read: &read, choices: USUAL, goes_on: &goes_on };
         let shrunk = shrink(&text, Which::Finding(bug.finding), &search).expect("it fails");
         assert!(!shrunk.is_minimal && shrunk.runs <= most.max(2));

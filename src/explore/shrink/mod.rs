@@ -3,7 +3,7 @@
 //! A smaller text counts only if it is a program, if its run fails in the same way ([`Signature`]), and if nothing fails in it that
 //! did not fail before. Rules: A. Zeller, R. Hildebrandt, "Simplifying and isolating failure-inducing input" (2002), for what
 //! is dropped and until when: of the result nothing more can go alone. Where a finding is about order, the first attempt
-//! leaves its causes alone ([`slice`]).
+//! leaves its causes alone (`slice`).
 //!
 //! It must not know how a text is read into a program, nor where the result is written.
 

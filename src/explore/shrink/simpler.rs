@@ -133,7 +133,7 @@ fn edits(hunt: &Hunt<'_, '_>, units: &[Unit]) -> Vec<Edit> {
 /// A statement with changes; `None`: they change nothing.
 fn changed(sites: &Sites<'_>, site: &Site<'_>, changes: &[Change]) -> Option<Edit> {
     let mut statement = site.statement()?.clone();
-    let (mut span, mut text) = (site.item.span, None);
+    let mut span = site.item.span;
     // The last setting goes first, so that the others keep their places.
     for change in changes.iter().rev() {
         match change {
@@ -158,8 +158,7 @@ fn changed(sites: &Sites<'_>, site: &Site<'_>, changes: &[Change]) -> Option<Edi
     if is_sized && changes.contains(&Change::Size) {
         written = with_sizes(&written, SIZE);
     }
-    text.get_or_insert(written);
-    text.filter(|text| text != sites.of_span(span)).map(|text| Edit { span, text })
+    (written != sites.of_span(span)).then_some(Edit { span, text: written })
 }
 
 fn simplified(statement: &mut Statement, change: Change) {
@@ -318,5 +317,5 @@ fn lesser_of(hunt: &Hunt<'_, '_>, nth: usize, lesser: Lesser) -> Option<Vec<Edit
         }
     };
     let is_new = text != sites.of_span(site.item.span);
-    Some(is_new.then(|| Edit { span: site.item.span, text }).into_iter().collect())
+    Some(is_new.then_some(Edit { span: site.item.span, text }).into_iter().collect())
 }
