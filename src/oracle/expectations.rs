@@ -201,6 +201,7 @@ impl<'p> Expectations<'p> {
 }
 
 impl Sink for Expectations<'_> {
+    #[inline]
     fn wants(&self, detail: Detail) -> bool {
         match detail {
             Detail::Events | Detail::Order => true,

@@ -37,6 +37,7 @@ impl Sink for Nothing {
 }
 
 impl<S: Sink + ?Sized> Sink for &mut S {
+    #[inline]
     fn wants(&self, detail: Detail) -> bool {
         (**self).wants(detail)
     }
@@ -47,6 +48,7 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 }
 
 impl<A: Sink, B: Sink> Sink for (A, B) {
+    #[inline]
     fn wants(&self, detail: Detail) -> bool {
         self.0.wants(detail) || self.1.wants(detail)
     }

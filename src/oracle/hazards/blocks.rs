@@ -6,12 +6,13 @@
 //!
 //! Rules: CUDA driver API, `cuMemAllocAsync` (memory is given again only where the accesses of both cannot overlap).
 
-use super::clock::Clock;
+use super::clock::{Clock, Mark};
 use super::clocks::Clocks;
 use super::memory::{Handle, Memory, Record};
 use crate::base::StmtId;
 use crate::trace::{Cut, Decision, Ticket};
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 
 /// What is left of freed memory.
 #[derive(Clone, Copy, Debug)]
@@ -19,35 +20,36 @@ pub(super) struct Block {
     /// How many bytes are not handed out again.
     left: u64,
     /// Where it is kept what is before the end of the free in this run.
-    here: u32,
+    here: Here,
     /// The first allocation for which the pool grew while this lay there.
     pub(super) grown_beside: Option<StmtId>,
 }
+
+/// A place in what is before the ends of frees, counted from 1.
+type Here = NonZeroU32;
 
 /// What is before the ends of frees.
 #[derive(Clone, Debug, Default)]
 struct Heres {
     width: usize,
     counters: Vec<u32>,
-    vacant: Vec<u32>,
+    vacant: Vec<Here>,
 }
 
 impl Heres {
-    fn insert(&mut self, here: &[u32]) -> u32 {
-        match self.vacant.pop() {
-            Some(place) => {
-                self.counters[place as usize * self.width..][..self.width].copy_from_slice(here);
-                place
-            }
-            None => {
-                self.counters.extend_from_slice(here);
-                (self.counters.len() / self.width - 1) as u32
-            }
+    fn insert(&mut self, here: &[u32]) -> Here {
+        let vacant = self.vacant.pop();
+        if let Some(place) = vacant {
+            self.counters[(place.get() as usize - 1) * self.width..][..self.width].copy_from_slice(here);
+            return place;
         }
+        self.counters.extend_from_slice(here);
+        let places = (self.counters.len() / self.width) as u32;
+        Here::new(places).expect("there is a place")
     }
 
-    fn get(&self, place: u32) -> &[u32] {
-        &self.counters[place as usize * self.width..][..self.width]
+    fn get(&self, place: Here) -> &[u32] {
+        &self.counters[(place.get() as usize - 1) * self.width..][..self.width]
     }
 }
 
@@ -83,14 +85,19 @@ impl Blocks {
         }
     }
 
-    /// Memory is freed by this operation, and this is what is before the end of it.
-    pub(super) fn insert(&mut self, freed: Handle, ticket: Ticket, clock: &Clock, memory: &mut Memory) {
-        let Some(record) = memory.at_mut(freed) else { return };
+    /// Memory is freed by an operation, and this is what is before the end of it.
+    pub(super) fn insert(&mut self, freed: Handle, record: &mut Record, by: Mark, clock: &Clock) {
         let here = self.heres.insert(clock.here());
-        record.block = Some(Block { left: record.range.size.0, here, grown_beside: None });
-        let queue = &mut self.queues[ticket.stream.index()];
-        queue.frees.push_back((ticket.seq, freed));
+        record.block = Some(Block { left: record.size, here, grown_beside: None });
+        let queue = &mut self.queues[by.agent as usize];
+        queue.frees.push_back((by.at, freed));
         queue.blocks += 1;
+    }
+
+    /// Forgets the frees of a stream of which nothing is left, where there are many.
+    #[inline]
+    pub(super) fn tidy(&mut self, by: Mark, memory: &Memory) {
+        let queue = &mut self.queues[by.agent as usize];
         if queue.frees.len() > QUEUE_MIN.max(2 * queue.blocks) {
             queue.frees.retain(|(_, freed)| memory.at(*freed).is_some_and(|record| record.block.is_some()));
         }
@@ -134,11 +141,10 @@ impl Blocks {
             }
         }
         for part in &decision.takes {
-            let Some(handle) = memory.find(part.alloc) else { continue };
-            let Some(record) = memory.at_mut(handle) else { continue };
+            let Some((handle, record)) = memory.find_mut(part.alloc) else { continue };
             record.taken = Some(decision.alloc);
-            is_touched |= !record.astray.is_empty();
-            let (Some(free), Some(block)) = (record.freed, &mut record.block) else { continue };
+            is_touched |= !record.astray().is_empty();
+            let (Some(free), Some(block)) = (record.freed(), &mut record.block) else { continue };
             if !clocks.stream(ticket.stream).has_here(free.mark) {
                 assert!(
                     self.done[free.mark.agent as usize] >= free.mark.at,
@@ -160,7 +166,7 @@ impl Blocks {
 
     /// Whether a free has completed.
     pub(super) fn is_done(&self, record: &Record) -> bool {
-        record.freed.is_some_and(|free| self.done[free.mark.agent as usize] >= free.mark.at)
+        record.freed().is_some_and(|free| self.done[free.mark.agent as usize] >= free.mark.at)
     }
 
     /// The allocations of which something may be left, by stream and in the order of their frees.

@@ -79,6 +79,18 @@ impl Clock {
         self.counters[width + agent] = mark.at;
     }
 
+    /// The same for two.
+    #[inline(always)]
+    pub(super) fn set_both(&mut self, one: Mark, other: Mark) {
+        let counters = self.counters.as_mut_slice();
+        let (first, second) = (one.agent as usize, other.agent as usize);
+        let width = counters.len() / 2;
+        counters[width + first] = one.at;
+        counters[width + second] = other.at;
+        counters[first] = one.at;
+        counters[second] = other.at;
+    }
+
     /// Joins another one.
     pub(super) fn join(&mut self, other: &Clock) {
         join(&mut self.counters, &other.counters);

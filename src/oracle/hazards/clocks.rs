@@ -24,6 +24,8 @@ struct Lane {
     clock: Clock,
     /// The version of each host thread when this stream learnt of it.
     hosts: Vec<u32>,
+    /// The host thread that submitted last, with its version.
+    submitter: (HostId, u32),
     /// The same for what the legacy default stream puts before it.
     barrier: u32,
     /// Whether it has operations that the legacy default stream has not waited for.
@@ -33,6 +35,17 @@ struct Lane {
 }
 
 impl Lane {
+    /// What a host thread knows is before the next operation.
+    #[cold]
+    fn learns(&mut self, host: HostId, thread: &Thread) {
+        let known = &mut self.hosts[host.index()];
+        if *known != thread.version {
+            *known = thread.version;
+            self.clock.join(&thread.clock);
+        }
+        self.submitter = (host, thread.version);
+    }
+
     /// Its latest operation is behind gates that those before it were not behind.
     #[cold]
     fn stays_behind(&mut self, ticket: Ticket) {
@@ -93,6 +106,8 @@ pub(super) struct Clocks {
     is_exact: bool,
     /// Whether a gate has added an edge, which the engine does not see.
     is_gated: bool,
+    /// Whether there is a legacy default stream that is used, or was ever a gate.
+    has_more: bool,
 }
 
 impl Clocks {
@@ -108,6 +123,7 @@ impl Clocks {
             has_barrier: stream.kind != StreamKind::NonBlocking && has_legacy(stream.device),
             clock: clock(),
             hosts: vec![0; setup.hosts],
+            submitter: (HostId::from_raw(0), 0),
             barrier: 0,
             is_ahead: false,
             behind: Vec::new(),
@@ -123,6 +139,7 @@ impl Clocks {
             gates: Vec::new(),
             is_exact: true,
             is_gated: false,
+            has_more: setup.devices.indices().any(has_legacy),
         }
     }
 
@@ -202,19 +219,30 @@ impl Clocks {
     }
 
     /// The operation is submitted by this host thread: brings the clock of its stream to what is before it, but for waits.
-    #[inline(always)]
     pub(super) fn begin(&mut self, host: HostId, stream: StreamId) {
         let own = self.of_host(host);
-        let thread = &self.threads[host.index()];
         let lane = &mut self.lanes[stream.index()];
-        let known = &mut lane.hosts[host.index()];
-        if *known != thread.version {
-            *known = thread.version;
-            lane.clock.join(&thread.clock);
-        }
+        lane.learns(host, &self.threads[host.index()]);
         lane.clock.set(own);
         if lane.has_barrier {
             self.pass_barrier(stream);
+        }
+    }
+
+    /// The same, and the operation is in its stream at once. `is_call`: the call is not counted yet.
+    #[inline(always)]
+    pub(super) fn submits(&mut self, host: HostId, ticket: Ticket, is_call: bool) {
+        let streams = self.lanes.len();
+        let thread = &mut self.threads[host.index()];
+        thread.calls += u32::from(is_call);
+        let lane = &mut self.lanes[ticket.stream.index()];
+        if lane.submitter != (host, thread.version) {
+            lane.learns(host, thread);
+        }
+        let call = Mark { agent: (streams + host.index()) as u32, at: thread.calls };
+        lane.clock.set_both(call, Self::of_operation(ticket));
+        if self.has_more && self.lanes[ticket.stream.index()].has_barrier {
+            self.pass_barrier(ticket.stream);
         }
     }
 
@@ -272,11 +300,24 @@ impl Clocks {
         self.is_exact &= is_seen || !has_grown;
     }
 
-    /// The operation is in its stream.
-    #[inline(always)]
+    /// The operation is in its stream, with all that is before it.
     pub(super) fn end(&mut self, ticket: Ticket) {
+        self.lanes[ticket.stream.index()].clock.set(Self::of_operation(ticket));
+        self.ends(ticket);
+    }
+
+    /// The same for one whose stream has it already.
+    #[inline(always)]
+    pub(super) fn ends(&mut self, ticket: Ticket) {
+        if self.has_more {
+            self.ends_before(ticket);
+        }
+    }
+
+    /// What an operation is behind, or is put before others.
+    #[inline(never)]
+    fn ends_before(&mut self, ticket: Ticket) {
         let lane = &mut self.lanes[ticket.stream.index()];
-        lane.clock.set(Self::of_operation(ticket));
         if lane.behind.len() != lane.clock.gates.len() {
             lane.stays_behind(ticket);
         }
@@ -415,6 +456,7 @@ impl Clocks {
 impl Clocks {
     /// Something that operations will turn out to be after.
     pub(super) fn open(&mut self) -> Gate {
+        self.has_more = true;
         let clock = self.empty();
         let free = self.gates.iter().position(|gate| gate.is_free);
         let new = Opening { is_free: false, clock };

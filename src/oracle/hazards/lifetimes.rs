@@ -3,197 +3,20 @@
 //! Rules: CUDA driver API, `cuMemAllocAsync` ("the allocation must not be accessed until .. the allocation operation completes"),
 //! `cuMemFreeAsync` (accesses after the call returns are undefined); CUDA Programming Guide 4.3.2.1 and 4.3.2.2.
 
-use super::clock::{Clock, Mark, Stands};
+use super::clock::Mark;
 use super::clocks::Clocks;
-use super::judge::{Demand, Judge};
+use super::court::{By, Court, touch};
+use super::judge::Demand;
 use super::lints::{Growth, Waited};
-use super::memory::{Birth, Free, Handle, Record, Touch};
+use super::memory::{Birth, Extras, Free, Record};
 use super::{Doing, Hazards, Operation};
-use crate::base::{BufferId, Bytes, EventId, HostId, PoolId, StmtId, StreamId};
-use crate::oracle::findings::{Certainty, Findings, Found, Missing, Moment, Role};
+use crate::base::{BufferId, Bytes, EventId, HostId, PoolId, StmtId};
+use crate::oracle::findings::{Findings, Found, Missing, Moment, Role};
 use crate::trace::{
     Access, AllocId, Cut, Decision, Exported, FindingKind, Imported, Memory as Place, Policy, Target, Ticket,
     Use,
 };
 use smallvec::SmallVec;
-
-/// Who touches or frees memory, by which statement: an operation of a stream, or a host thread at once.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct By {
-    host: HostId,
-    stream: Option<StreamId>,
-    mark: Mark,
-    stmt: StmtId,
-}
-
-impl Operation {
-    /// Who touches or frees memory with it.
-    pub(super) fn by(self) -> By {
-        let Self { host, stmt, ticket } = self;
-        By { host, stream: Some(ticket.stream), mark: Clocks::of_operation(ticket), stmt }
-    }
-}
-
-impl By {
-    /// What is before it.
-    fn clock(self, clocks: &Clocks) -> &Clock {
-        match self.stream {
-            Some(stream) => clocks.stream(stream),
-            None => clocks.host(self.host),
-        }
-    }
-}
-
-/// What a finding is about beside its statement: others, names, and the allocation.
-type About<'a> = (&'a [(Role, Option<StmtId>)], &'a [Option<BufferId>], Option<AllocId>);
-
-/// Who judges, by which clocks, and what is found.
-struct Court<'a> {
-    judge: &'a mut Judge,
-    clocks: &'a Clocks,
-    findings: &'a mut Findings,
-}
-
-impl Court<'_> {
-    fn demand(&mut self, demand: &Demand<'_>, clock: &Clock, stands: Stands) -> bool {
-        self.judge.demand(demand, clock, stands, self.clocks, self.findings)
-    }
-
-    /// An allocation is before what touches or frees it.
-    fn is_allocated(&mut self, record: &Record, kind: FindingKind, by: By) {
-        let clock = by.clock(self.clocks);
-        if clock.has(record.allocated.0) {
-            return;
-        }
-        let stands = clock.stands(record.allocated.0);
-        let demand = Demand {
-            kind,
-            from: record.allocated,
-            to: (by.mark, by.stmt),
-            either_way: false,
-            stmt: by.stmt,
-            others: &[Hazards::allocation(record)],
-            names: &[record.name],
-            alloc: Some(record.id),
-        };
-        self.demand(&demand, clock, stands);
-    }
-
-    /// Memory is touched: what touched the same bytes before is before it or after it.
-    fn touches(&mut self, record: &mut Record, by: By, used: &Use, is_imported: bool) {
-        let allocation = Hazards::allocation(record);
-        let (names, alloc) = ([record.name], Some(record.id));
-        let clock = by.clock(self.clocks);
-        let touch = touch(by, used, is_imported);
-        let bytes = (used.from.0, used.end().0);
-        let is_unwritten = record.extent.touch(bytes, used.access, touch, clock, |known, stands| {
-            let others = [(Role::Use, Some(known.stmt)), allocation];
-            self.meets(by, known, clock, stands, (&others, &names, alloc));
-        });
-        if is_unwritten && record.freed.is_none() {
-            self.findings.add(Found {
-                others: &[allocation],
-                names: &names,
-                ..Found::plain(FindingKind::UninitialisedRead, by.stmt)
-            });
-        }
-    }
-
-    /// Two touches of the same bytes, one of which writes, are in an order.
-    fn meets(
-        &mut self,
-        by: By,
-        known: Touch,
-        clock: &Clock,
-        stands: Stands,
-        (others, names, alloc): About<'_>,
-    ) {
-        let is_of_host = self.clocks.is_host(known.mark) || self.clocks.is_host(by.mark);
-        let demand = Demand {
-            kind: if is_of_host { FindingKind::HostRace } else { FindingKind::Race },
-            from: (known.mark, known.stmt),
-            to: (by.mark, by.stmt),
-            either_way: true,
-            stmt: by.stmt,
-            others,
-            names,
-            alloc,
-        };
-        self.demand(&demand, clock, stands);
-    }
-
-    /// Memory is touched after the call that freed it returned, whatever the order of the operations is (CUDA driver API,
-    /// `cuMemFreeAsync`). Says whether it was freed.
-    fn is_freed(&mut self, record: &mut Record, by: By, used: &Use) -> bool {
-        let Some(free) = record.freed else { return false };
-        let is_certain = self.clocks.has_called(by.host, free.call) || by.clock(self.clocks).has(free.mark);
-        let missing = Missing {
-            from: Moment { stmt: by.stmt, point: self.clocks.point(by.mark) },
-            to: Moment { stmt: free.stmt, point: self.clocks.point(free.mark) },
-            alloc: Some(record.id),
-        };
-        self.findings.add(Found {
-            certainty: Some(if is_certain { Certainty::Definite } else { Certainty::Possible }),
-            others: &[(Role::Free, Some(free.stmt)), Hazards::allocation(record)],
-            names: &[record.name],
-            missing: Some(missing),
-            ..Found::plain(FindingKind::UseAfterFree, by.stmt)
-        });
-        if record.taken.is_none() {
-            record.astray.push(touch(by, used, false));
-        }
-        true
-    }
-
-    /// Memory is touched that nothing is known about any more, since it was freed long ago.
-    fn is_forgotten(&mut self, alloc: AllocId, by: By) {
-        if alloc != AllocId::NULL {
-            self.findings.add(Found {
-                certainty: Some(Certainty::Definite),
-                ..Found::plain(FindingKind::UseAfterFree, by.stmt)
-            });
-        }
-    }
-
-    /// What touched memory is before its free.
-    fn are_over(&mut self, record: &mut Record, by: By) {
-        let clock = by.clock(self.clocks);
-        if !record.extent.touches().all(|touch| touch.is_imported || clock.has(touch.mark)) {
-            self.is_used_after(record, by);
-        }
-    }
-
-    /// Something that touched memory is not before its free.
-    #[cold]
-    fn is_used_after(&mut self, record: &mut Record, by: By) {
-        let clock = by.clock(self.clocks);
-        let allocation = Hazards::allocation(record);
-        let (names, alloc) = ([record.name], Some(record.id));
-        for touch in record.extent.touches().filter(|touch| !touch.is_imported) {
-            let stands = clock.stands(touch.mark);
-            if stands == Stands::Before || record.astray.contains(touch) {
-                continue;
-            }
-            let demand = Demand {
-                kind: FindingKind::UseAfterFree,
-                from: (touch.mark, touch.stmt),
-                to: (by.mark, by.stmt),
-                either_way: false,
-                stmt: by.stmt,
-                others: &[(Role::Use, Some(touch.stmt)), allocation],
-                names: &names,
-                alloc,
-            };
-            if !self.demand(&demand, clock, stands) {
-                record.astray.push(*touch);
-            }
-        }
-    }
-}
-
-fn touch(by: By, used: &Use, is_imported: bool) -> Touch {
-    Touch { mark: by.mark, stmt: by.stmt, writes: used.access != Access::Read, is_imported }
-}
 
 impl Hazards {
     /// A host thread waits for work.
@@ -230,7 +53,7 @@ impl Hazards {
             && let Some(device) = self.memory.get(alloc).and_then(Record::outside)
         {
             self.clocks.synchronise(host, Target::Device(device), false);
-            self.unconfirmed = Some(host);
+            self.leaves_open(host);
         }
     }
 
@@ -254,7 +77,9 @@ impl Hazards {
     }
 
     /// A stream waits for an event.
-    pub(super) fn waits_for(&mut self, stmt: StmtId, ticket: Ticket, event: EventId) {
+    pub(super) fn waits_for(&mut self, operation: Operation, event: EventId) {
+        let Operation { host, stmt, ticket, is_call } = operation;
+        self.clocks.submits(host, ticket, is_call);
         let event = self.root(event);
         let how = match self.clocks.record_of(event).is_some() {
             false => Waited::ForNothing,
@@ -273,32 +98,33 @@ impl Hazards {
         decision: &Decision,
         findings: &mut Findings,
     ) {
-        let doing = self.callers[host].doing;
-        if let (Doing::Alloc(pool), Some(ticket)) = (doing, ticket) {
-            self.clocks.begin(host, ticket.stream);
-            self.lives(host, (Clocks::of_operation(ticket), stmt), decision, pool);
+        if let (&Doing::Alloc(pool), Some(ticket)) = (&self.callers[host].doing, ticket) {
+            self.clocks.submits(host, ticket, true);
             if let Some(pool) = pool.filter(|_| self.rules.is_sound && decision.alloc != AllocId::NULL) {
                 self.served(stmt, ticket, pool, decision, findings);
             }
+            self.lives(host, (Clocks::of_operation(ticket), stmt), decision, pool);
         } else {
-            self.placed_at_once(host, stmt, doing, decision);
+            self.placed_at_once(host, stmt, decision);
         }
     }
 
     /// The same for memory that the operation of an allocation does not bring to life.
     #[cold]
-    fn placed_at_once(&mut self, host: HostId, stmt: StmtId, doing: Doing, decision: &Decision) {
+    fn placed_at_once(&mut self, host: HostId, stmt: StmtId, decision: &Decision) {
         let by = (self.clocks.mark(host), stmt);
-        match doing {
+        match self.callers[host].doing {
             Doing::Malloc(device) => {
-                if let Some(record) = self.lives(host, by, decision, None) {
-                    record.extras_mut().outside = Some(device);
+                self.lives(host, by, decision, None);
+                if let Some(extras) = self.extras_of_new(host) {
+                    extras.outside = Some(device);
                 }
             }
             // It lives once it is launched; until then it has a name.
             Doing::NodeAlloc => {
-                if let Some(record) = self.lives(host, by, decision, None) {
-                    record.extras_mut().is_planned = true;
+                self.lives(host, by, decision, None);
+                if let Some(extras) = self.extras_of_new(host) {
+                    extras.is_planned = true;
                 }
             }
             Doing::Import(under, Imported::Memory(pool)) => {
@@ -307,31 +133,28 @@ impl Hazards {
                 let Some(source) = self.memory.get_mut(of) else { return };
                 source.extras_mut().imports.push(decision.alloc);
                 if let Some(record) = self.memory.get_mut(decision.alloc) {
-                    let extras = record.extras_mut();
-                    (extras.of, extras.is_awaited) = (Some(of), true);
+                    record.import(of);
                 }
             }
             _ => {}
         }
     }
 
-    /// An allocation that the call in progress makes begins to live; `None`: it is a null allocation.
-    #[inline]
-    fn lives(
-        &mut self,
-        host: HostId,
-        by: (Mark, StmtId),
-        decision: &Decision,
-        pool: Option<PoolId>,
-    ) -> Option<&mut Record> {
-        let (id, range) = (decision.alloc, decision.range);
-        let handle = (id != AllocId::NULL).then(|| self.memory.insert(Birth { id, by, range, pool }));
+    /// An allocation that the call in progress makes begins to live, unless it is a null allocation.
+    #[inline(always)]
+    fn lives(&mut self, host: HostId, by: (Mark, StmtId), decision: &Decision, pool: Option<PoolId>) {
+        let (id, size) = (decision.alloc, decision.range.size.0);
+        let handle = (id != AllocId::NULL).then(|| self.memory.insert(Birth { id, by, size, pool }));
         self.callers[host].alloc = handle;
-        self.memory.at_mut(handle?)
+    }
+
+    /// What few allocations have, of the one that the call in progress makes.
+    fn extras_of_new(&mut self, host: HostId) -> Option<&mut Extras> {
+        self.memory.at_mut(self.callers[host].alloc?).map(Record::extras_mut)
     }
 
     /// A node of a graph allocates.
-    pub(super) fn allocates(&mut self, Operation { host, stmt, ticket }: Operation) {
+    pub(super) fn allocates(&mut self, Operation { host, stmt, ticket, .. }: Operation) {
         if let Some((alloc, range)) = self.callers[host].placed.take() {
             let decision = Decision::plain(alloc, range, range.size, Bytes::ZERO);
             self.lives(host, (Clocks::of_operation(ticket), stmt), &decision, None);
@@ -365,7 +188,7 @@ impl Hazards {
         let clock = self.clocks.stream(ticket.stream);
         let name = record.name;
         let allocated = record.allocated.1;
-        for touch in record.astray.iter().filter(|touch| !clock.has(touch.mark)) {
+        for touch in record.astray().iter().filter(|touch| !clock.has(touch.mark)) {
             let point = |mark: Mark| self.clocks.point(mark);
             findings.add(Found {
                 others: &[(Role::Use, Some(touch.stmt)), (Role::Allocation, Some(allocated))],
@@ -385,6 +208,7 @@ impl Hazards {
     }
 
     /// An operation touches memory.
+    #[inline(always)]
     pub(super) fn touch_all(&mut self, by: By, uses: &[Use], findings: &mut Findings) {
         for used in uses {
             self.touch(by, used, findings);
@@ -411,11 +235,10 @@ impl Hazards {
         self.touch(by, used, findings);
     }
 
+    #[inline(always)]
     fn touch(&mut self, by: By, used: &Use, findings: &mut Findings) {
-        let Some(alloc) = used.memory.alloc() else {
-            return self.touch_of_host(by, used, findings);
-        };
-        if let Some(record) = self.memory.get_mut(alloc)
+        if let Some(alloc) = used.memory.alloc()
+            && let Some((_, record)) = self.memory.find_mut(alloc)
             && record.is_plain()
             && by.clock(&self.clocks).has(record.allocated.0)
             && record.extent.touch_again((used.from.0, used.end().0), touch(by, used, false))
@@ -423,11 +246,18 @@ impl Hazards {
             // As most memory is touched: nothing can be wrong with that.
             return;
         }
-        self.touch_alloc(by, alloc, used, findings);
+        self.touch_otherwise(by, used, findings);
+    }
+
+    #[inline(never)]
+    fn touch_otherwise(&mut self, by: By, used: &Use, findings: &mut Findings) {
+        match used.memory.alloc() {
+            Some(alloc) => self.touch_alloc(by, alloc, used, findings),
+            None => self.touch_of_host(by, used, findings),
+        }
     }
 
     /// A buffer of the host is touched.
-    #[inline(never)]
     fn touch_of_host(&mut self, by: By, used: &Use, findings: &mut Findings) {
         let (mut court, memory) = self.court(findings);
         let (Place::Pinned(buffer) | Place::Pageable(buffer)) = used.memory else { return };
@@ -441,7 +271,6 @@ impl Hazards {
     }
 
     /// An allocation is touched.
-    #[inline(never)]
     fn touch_alloc(&mut self, by: By, alloc: AllocId, used: &Use, findings: &mut Findings) {
         let (mut court, memory) = self.court(findings);
         let Some(record) = memory.get_mut(alloc) else {
@@ -490,29 +319,32 @@ impl Hazards {
         self.free(By { host, stream: None, mark, stmt }, alloc, findings);
     }
 
-    /// Memory is freed. Says where it is, if its pool may give it to others once the free is in its stream.
-    pub(super) fn free(&mut self, by: By, alloc: AllocId, findings: &mut Findings) -> Option<Handle> {
-        let is_sound = self.rules.is_sound;
-        let (mut court, memory) = self.court(findings);
-        let handle = memory.find(alloc)?;
-        let record = memory.at_mut(handle)?;
-        let free = Free { mark: by.mark, stmt: by.stmt, call: court.clocks.of_host(by.host) };
+    /// Memory is freed. If its pool may give it to others, the free is in its stream already.
+    pub(super) fn free(&mut self, by: By, alloc: AllocId, findings: &mut Findings) {
+        let Self { judge, clocks, memory, blocks, rules, .. } = self;
+        let mut court = Court { judge, clocks, findings };
+        let Some((handle, record)) = memory.find_mut(alloc) else { return };
         let is_own = record.of().is_none();
         if is_own {
             court.is_allocated(record, FindingKind::FreeBeforeAlloc, by);
         }
         court.are_over(record, by);
-        record.freed = Some(free);
-        let is_given_back = is_sound && is_own && record.pool.is_some();
+        let free = Free { mark: by.mark, stmt: by.stmt, call: clocks.of_host(by.host) };
+        record.free(free);
+        let is_given_back = rules.is_sound && is_own && record.pool.is_some();
+        let is_shared = record.extras().is_some();
         // That of a graph lives again with its next launch.
-        let lives_once = record.pool.is_some() || record.outside().is_some();
-        if record.extras().is_some() {
+        let is_over = !is_given_back && (record.pool.is_some() || record.outside().is_some());
+        if is_given_back && by.stream.is_some() {
+            blocks.insert(handle, record, by.mark, by.clock(clocks));
+            blocks.tidy(by.mark, memory);
+        }
+        if is_shared {
             self.free_shared(by, alloc, free, findings);
         }
-        if lives_once && !is_given_back {
+        if is_over {
             self.memory.let_go(handle);
         }
-        is_given_back.then_some(handle)
     }
 
     /// Memory is freed that other processes have, or that another process has.
@@ -526,7 +358,7 @@ impl Hazards {
             let others = memory.get(of).map(imports).unwrap_or_default();
             for other in others {
                 if let Some(other) = memory.get_mut(other).filter(|other| other.pool == pool) {
-                    other.freed = other.freed.or(Some(free));
+                    other.free(other.freed().unwrap_or(free));
                 }
             }
         }
@@ -543,9 +375,9 @@ impl Hazards {
         let source = of.unwrap_or(alloc);
         let Some(record) = memory.get(source).filter(|record| !record.imports().is_empty()) else { return };
         let clock = by.clock(clocks);
-        let is_over = record.freed.is_some();
+        let is_over = record.freed().is_some();
         let is_settled = |import: &AllocId| {
-            let freed = memory.get(*import).and_then(|record| record.freed);
+            let freed = memory.get(*import).and_then(|record| record.freed());
             freed.is_some_and(|freed| is_over || *import != alloc && clock.has(freed.mark))
         };
         let (settled, left): (SmallVec<[AllocId; 1]>, SmallVec<[AllocId; 1]>) =
@@ -570,11 +402,11 @@ impl Hazards {
         let Some(record) = memory.get(import) else { return };
         let others = [
             (Role::Import, Some(record.allocated.1)),
-            (Role::FreeOfImport, record.freed.map(|free| free.stmt)),
+            (Role::FreeOfImport, record.freed().map(|free| free.stmt)),
         ];
         let names = [name, record.name];
         let kind = FindingKind::FreedBeforeImporter;
-        let Some(freed) = record.freed else {
+        let Some(freed) = record.freed() else {
             findings.add(Found { others: &others, names: &names, ..Found::plain(kind, by.stmt) });
             return;
         };

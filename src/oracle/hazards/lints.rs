@@ -160,8 +160,8 @@ impl Lints {
         let mut served = None;
         for freed in blocks.freed() {
             let Some(record) = memory.at_mut(freed) else { continue };
-            let (is_done, bytes) = (blocks.is_done(record), record.range.size.0);
-            let (Some(free), Some(block)) = (record.freed, &mut record.block) else { continue };
+            let (is_done, bytes) = (blocks.is_done(record), record.size);
+            let (Some(free), Some(block)) = (record.freed(), &mut record.block) else { continue };
             if record.pool != Some(pool) || bytes < size || free.mark.agent as usize == ticket.stream.index()
             {
                 continue;
@@ -206,7 +206,7 @@ impl Lints {
         let kept = kept.find(|record| record.pool == Some(pool) && record.block.is_some());
         if let Some(record) = kept {
             findings.add(Found {
-                others: &[(Role::Free, record.freed.map(|free| free.stmt))],
+                others: &[(Role::Free, record.freed().map(|free| free.stmt))],
                 names: &[record.name],
                 ..Found::plain(FindingKind::UnobservedTrim, stmt)
             });
@@ -246,7 +246,7 @@ impl Lints {
         }
         let mut stranded = BTreeMap::new();
         for record in blocks.freed().filter_map(|freed| memory.at(freed)) {
-            let (Some(free), Some(block)) = (record.freed, record.block) else { continue };
+            let (Some(free), Some(block)) = (record.freed(), record.block) else { continue };
             if let Some(stmt) = block.grown_beside.filter(|_| last(free.mark)) {
                 stranded.entry((stmt, free.stmt)).or_insert(record.name);
             }

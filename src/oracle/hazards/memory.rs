@@ -7,7 +7,7 @@
 use super::blocks::Block;
 use super::clock::{Clock, Mark, Stands};
 use crate::base::{BufferId, DeviceId, HostBufferId, IndexVec, PoolId, StmtId};
-use crate::trace::{Access, AllocId, Range};
+use crate::trace::{Access, AllocId};
 use smallvec::SmallVec;
 
 /// That memory was touched.
@@ -22,15 +22,17 @@ pub(super) struct Touch {
 
 /// Bytes that were touched alike.
 #[derive(Clone, Debug)]
+#[repr(C)]
 struct Segment {
+    touches: SmallVec<[Touch; 1]>,
     /// The byte after the last one.
     end: u64,
-    touches: SmallVec<[Touch; 2]>,
     is_written: bool,
 }
 
 /// The bytes of an allocation, or of a buffer of the host. Most are touched as a whole.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Extent {
     first: Segment,
     rest: Vec<Segment>,
@@ -74,11 +76,12 @@ impl Extent {
         is_unwritten
     }
 
-    /// All of it is touched by the stream or the host thread that alone has touched it so far: then this is all there is to keep,
-    /// and nothing can be wrong with it. Says whether it is so.
+    /// What was touched alike from the first byte on is touched by the stream or the host thread that alone has touched it so far:
+    /// then this is all there is to keep, and nothing can be wrong with it. Says whether it is so.
+    #[inline(always)]
     pub(super) fn touch_again(&mut self, (from, to): (u64, u64), touch: Touch) -> bool {
         let Segment { end, touches, is_written } = &mut self.first;
-        if (from, to) != (0, *end) || !self.rest.is_empty() {
+        if (from, to) != (0, *end) {
             return false;
         }
         match touches.as_mut_slice() {
@@ -104,6 +107,13 @@ impl Extent {
         (*end, *is_written) = (size, false);
         touches.clear();
         self.rest.clear();
+    }
+
+    /// Whether this holds of everything that touched it, as far as it is kept.
+    #[inline(always)]
+    pub(super) fn all(&self, mut holds: impl FnMut(&Touch) -> bool) -> bool {
+        self.first.touches.iter().all(&mut holds)
+            && self.rest.iter().all(|segment| segment.touches.iter().all(&mut holds))
     }
 
     /// Everything that touched it, as far as it is kept.
@@ -141,26 +151,28 @@ impl Extent {
     }
 }
 
-/// An allocation that lives, or whose name still stands for it.
+/// An allocation that lives, or whose name still stands for it. What a use asks is in the first cache line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Record {
     pub(super) id: AllocId,
     pub(super) allocated: (Mark, StmtId),
-    pub(super) name: Option<BufferId>,
-    pub(super) range: Range,
-    pub(super) pool: Option<PoolId>,
+    /// Whether it is not freed, and of this process.
+    is_plain: bool,
+    is_forgotten: bool,
     pub(super) extent: Extent,
-    pub(super) freed: Option<Free>,
-    /// The allocation that has got some of its bytes since it was freed.
-    pub(super) taken: Option<AllocId>,
+    freed: Option<Free>,
+    extras: Option<Box<Extras>>,
+    /// The one that had the same place in the index before.
+    before: Option<u32>,
     /// What is left of its bytes since its free, as long as no host has observed that.
     pub(super) block: Option<Block>,
-    /// Touches that may come after its free.
-    pub(super) astray: SmallVec<[Touch; 1]>,
-    extras: Option<Box<Extras>>,
-    /// The one that had the same place in the allocator's table before.
-    before: Option<u32>,
-    is_forgotten: bool,
+    pub(super) name: Option<BufferId>,
+    pub(super) pool: Option<PoolId>,
+    /// In bytes.
+    pub(super) size: u64,
+    /// The allocation that has got some of its bytes since it was freed.
+    pub(super) taken: Option<AllocId>,
 }
 
 /// What few allocations have: those outside of pools, of graphs, and shared between processes.
@@ -178,6 +190,8 @@ pub(super) struct Extras {
     pub(super) freed_in_graph: Option<StmtId>,
     /// Whether it is a node of a graph that was not launched.
     pub(super) is_planned: bool,
+    /// Touches that may come after its free.
+    astray: Vec<Touch>,
 }
 
 /// A free.
@@ -195,26 +209,27 @@ pub(super) struct Birth {
     pub(super) id: AllocId,
     /// By which operation or call, of which statement.
     pub(super) by: (Mark, StmtId),
-    pub(super) range: Range,
+    /// In bytes.
+    pub(super) size: u64,
     pub(super) pool: Option<PoolId>,
 }
 
 impl Record {
-    fn new(Birth { id, by, range, pool }: Birth) -> Self {
+    fn new(Birth { id, by, size, pool }: Birth) -> Self {
         Self {
             id,
             allocated: by,
-            name: None,
-            range,
-            pool,
-            extent: Extent::new(range.size.0, false),
+            is_plain: true,
+            is_forgotten: false,
+            extent: Extent::new(size, false),
             freed: None,
-            taken: None,
-            block: None,
-            astray: SmallVec::new(),
             extras: None,
             before: None,
-            is_forgotten: false,
+            block: None,
+            name: None,
+            pool,
+            size,
+            taken: None,
         }
     }
 
@@ -223,22 +238,22 @@ impl Record {
         let Self {
             id,
             allocated,
-            name,
-            range,
-            pool,
+            is_plain,
+            is_forgotten,
             extent,
             freed,
-            taken,
-            block,
-            astray,
             extras,
             before: _,
-            is_forgotten,
+            block,
+            name,
+            pool,
+            size,
+            taken,
         } = self;
-        (*id, *allocated, *name, *range, *pool) = (birth.id, birth.by, new_name, birth.range, birth.pool);
-        (*freed, *taken, *block, *extras, *is_forgotten) = (None, None, None, None, false);
-        extent.renew(birth.range.size.0);
-        astray.clear();
+        (*id, *allocated, *name, *size, *pool) = (birth.id, birth.by, new_name, birth.size, birth.pool);
+        (*freed, *taken, *block, *extras) = (None, None, None, None);
+        (*is_plain, *is_forgotten) = (true, false);
+        extent.renew(birth.size);
     }
 
     /// What few allocations have, if this one has any of it.
@@ -253,7 +268,41 @@ impl Record {
 
     /// Whether it is not freed, and of this process.
     pub(super) fn is_plain(&self) -> bool {
-        self.freed.is_none() && self.of().is_none()
+        self.is_plain
+    }
+
+    /// The free that ended it.
+    pub(super) fn freed(&self) -> Option<Free> {
+        self.freed
+    }
+
+    /// Whether it is memory of a pool that lives and that no other process knows.
+    pub(super) fn is_of_pool_alone(&self) -> bool {
+        self.is_plain && self.extras.is_none() && self.pool.is_some()
+    }
+
+    /// It is freed.
+    #[inline]
+    pub(super) fn free(&mut self, free: Free) {
+        self.freed = Some(free);
+        self.is_plain = false;
+    }
+
+    /// It is what another process knows as this allocation, whose free asks for it.
+    pub(super) fn import(&mut self, of: AllocId) {
+        let extras = self.extras_mut();
+        (extras.of, extras.is_awaited) = (Some(of), true);
+        self.is_plain = false;
+    }
+
+    /// Touches that may come after its free.
+    pub(super) fn astray(&self) -> &[Touch] {
+        self.extras().map_or(&[], |extras| &extras.astray)
+    }
+
+    /// A touch may come after its free.
+    pub(super) fn goes_astray(&mut self, touch: Touch) {
+        self.extras_mut().astray.push(touch);
     }
 
     /// The device whose memory it is outside of pools.
@@ -285,14 +334,17 @@ pub(super) struct Handle {
     at: u32,
 }
 
+/// The shortest index.
+const INDEX_MIN: usize = 64;
+
 /// All memory that a program can name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     records: Vec<Record>,
     /// Places in `records` that are free.
     vacant: Vec<u32>,
-    /// By the place in the allocator's table, the record of what has had it last.
-    slots: Vec<Option<u32>>,
+    /// By the last bits of the serial number, the record of what has had them last. Its length is a power of two.
+    index: Vec<Option<u32>>,
     names: Vec<Option<Handle>>,
     /// The greatest serial number so far.
     newest: u32,
@@ -304,19 +356,32 @@ pub(super) struct Memory {
 impl Memory {
     /// Memory with these buffers of the host.
     pub(super) fn new(host: IndexVec<HostBufferId, (BufferId, Extent)>, keeps_all: bool) -> Self {
-        Self { host, keeps_all, ..Self::default() }
+        Self { host, keeps_all, index: vec![None; INDEX_MIN], ..Self::default() }
     }
 
-    /// The place of an allocation in `slots`. Some models tell two kinds of memory apart by the highest bit.
-    fn slot(id: AllocId) -> usize {
-        id.slot.rotate_left(1) as usize
+    /// The place of an allocation in the index.
+    fn place(&self, id: AllocId) -> usize {
+        id.serial as usize & (self.index.len() - 1)
     }
 
-    /// Where the record of an allocation is, if it lives or is still named. Those that had the same place in the allocator's table
-    /// are chained.
+    /// Makes the index long enough for its chains to be short.
+    #[cold]
+    fn grow_index(&mut self) {
+        let longer = 2 * self.index.len();
+        self.index.clear();
+        self.index.resize(longer, None);
+        for at in 0..self.records.len() {
+            let place = self.place(self.records[at].id);
+            if !self.records[at].is_forgotten {
+                self.records[at].before = self.index[place].replace(at as u32);
+            }
+        }
+    }
+
+    /// Where the record of an allocation is, if it lives or is still named. Those with the same place in the index are chained.
     #[inline]
     pub(super) fn find(&self, id: AllocId) -> Option<Handle> {
-        let at = (*self.slots.get(Self::slot(id))?)?;
+        let at = self.index[self.place(id)]?;
         match self.records[at as usize].id == id {
             true => Some(Handle { id, at }),
             false => self.find_before(at, id),
@@ -334,6 +399,17 @@ impl Memory {
         }
     }
 
+    /// Where the record of an allocation is, and the record, if it lives or is still named.
+    #[inline(always)]
+    pub(super) fn find_mut(&mut self, id: AllocId) -> Option<(Handle, &mut Record)> {
+        let at = self.index[self.place(id)]?;
+        let handle = match self.records[at as usize].id == id {
+            true => Handle { id, at },
+            false => self.find_before(at, id)?,
+        };
+        Some((handle, &mut self.records[handle.at as usize]))
+    }
+
     /// An allocation, if it lives or is still named.
     pub(super) fn get(&self, id: AllocId) -> Option<&Record> {
         self.find(id).map(|handle| &self.records[handle.at as usize])
@@ -341,7 +417,7 @@ impl Memory {
 
     /// The same, to be changed.
     pub(super) fn get_mut(&mut self, id: AllocId) -> Option<&mut Record> {
-        self.find(id).map(|handle| &mut self.records[handle.at as usize])
+        self.find_mut(id).map(|(_, record)| record)
     }
 
     /// What was found before, if it is not let go of since.
@@ -357,12 +433,12 @@ impl Memory {
     }
 
     /// An allocation begins to live, or lives once more under the name that it had.
+    #[inline(always)]
     pub(super) fn insert(&mut self, birth: Birth) -> Handle {
         let Birth { id, .. } = birth;
         if id.serial > self.newest {
             self.newest = id.serial;
-        } else if let Some(handle) = self.find(id) {
-            let record = &mut self.records[handle.at as usize];
+        } else if let Some((handle, record)) = self.find_mut(id) {
             record.renew(birth, record.name);
             return handle;
         }
@@ -376,11 +452,11 @@ impl Memory {
                 (self.records.len() - 1) as u32
             }
         };
-        let slot = Self::slot(id);
-        if self.slots.len() <= slot {
-            self.slots.resize(slot + 1, None);
+        let place = self.place(id);
+        self.records[at as usize].before = self.index[place].replace(at);
+        if self.records.len() > self.index.len() / 2 {
+            self.grow_index();
         }
-        self.records[at as usize].before = self.slots[slot].replace(at);
         Handle { id, at }
     }
 
@@ -397,9 +473,12 @@ impl Memory {
 
     /// The bytes of freed memory are accounted for.
     pub(super) fn settle(&mut self, handle: Handle) {
+        let keeps_all = self.keeps_all;
         if let Some(record) = self.at_mut(handle) {
             record.block = None;
-            self.let_go(handle);
+            if record.is_over() && !keeps_all {
+                self.forget(handle.at);
+            }
         }
     }
 
@@ -431,11 +510,12 @@ impl Memory {
             return;
         }
         let before = record.before;
-        let slot = &mut self.slots[Self::slot(record.id)];
-        if *slot == Some(at) {
-            *slot = before;
+        let place = self.place(record.id);
+        let newest = &mut self.index[place];
+        if *newest == Some(at) {
+            *newest = before;
         } else {
-            let mut next = *slot;
+            let mut next = *newest;
             while let Some(other) = next {
                 let other = &mut self.records[other as usize];
                 next = other.before;

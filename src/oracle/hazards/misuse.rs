@@ -131,7 +131,7 @@ fn no_free(stmt: StmtId, (alloc, is_node): (AllocId, bool), memory: &Memory, fin
     let record = memory.get(alloc);
     let in_graph =
         record.and_then(Record::extras).and_then(|extras| extras.freed_in_graph).filter(|_| is_node);
-    let before = in_graph.or(record.and_then(|record| record.freed).map(|free| free.stmt));
+    let before = in_graph.or(record.and_then(|record| record.freed()).map(|free| free.stmt));
     let allocation = record.map(Hazards::allocation);
     let freed = before.map(|before| (Role::Free, Some(before)));
     let others: SmallVec<[_; 2]> = freed.into_iter().chain(allocation).collect();

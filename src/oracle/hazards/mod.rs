@@ -10,6 +10,7 @@ mod blocks;
 mod calls;
 mod clock;
 mod clocks;
+mod court;
 mod judge;
 mod lifetimes;
 mod lints;
@@ -54,6 +55,8 @@ pub(super) struct Hazards {
     unconfirmed: Option<HostId>,
     /// An operation of a graph, which may still be told what it waits for.
     deferred: Option<(Operation, Call)>,
+    /// Whether there is one of these two.
+    is_open: bool,
     /// What is before the ends of the operations of the launch in progress.
     launched: BTreeMap<Ticket, Clock>,
     /// The last operation of each executable graph's last launch.
@@ -61,6 +64,8 @@ pub(super) struct Hazards {
     exported: BTreeMap<SignalId, Exported>,
     /// The event of another process that each imported one is.
     imported_events: BTreeMap<EventId, EventId>,
+    /// Whether an operation may be one of a graph.
+    has_graphs: bool,
     rules: Switches,
 }
 
@@ -91,6 +96,8 @@ struct Operation {
     host: HostId,
     stmt: StmtId,
     ticket: Ticket,
+    /// Whether it is all that its call does; not a node of a graph.
+    is_call: bool,
 }
 
 /// What an event says about the call before it.
@@ -125,10 +132,12 @@ impl Hazards {
             callers: (0..setup.hosts).map(|_| Caller::new()).collect(),
             unconfirmed: None,
             deferred: None,
+            is_open: false,
             launched: BTreeMap::new(),
             last_launches: (0..setup.execs).map(|_| None).collect(),
             exported: BTreeMap::new(),
             imported_events: BTreeMap::new(),
+            has_graphs: setup.execs > 0,
             rules: Switches {
                 first_free_ends_imports: setup.rules.first_free_ends_imports,
                 plain_free_syncs: setup.rules.plain_free_syncs,
@@ -151,7 +160,7 @@ impl Hazards {
             }
             _ => {}
         }
-        if self.deferred.is_some() || self.unconfirmed.is_some() {
+        if self.is_open {
             let tells = match event.kind {
                 Kind::OutOfReach { .. } => Tells::Nothing,
                 Kind::Failed { .. } => Tells::Failed(event.host),
@@ -181,7 +190,8 @@ impl Hazards {
             Kind::Seen { .. } => self.seen(event.host, event.stmt),
             Kind::Met => self.met(event.host),
             Kind::Released { pool, .. } => {
-                if let Doing::Sync(_) = self.callers[event.host].doing {
+                let caller = &self.callers[event.host];
+                if let (Doing::Sync(_), true) = (caller.doing, caller.stmt == event.stmt) {
                     self.lints.gave_back(*pool, event.stmt);
                 }
             }
@@ -201,6 +211,13 @@ impl Hazards {
             Tells::Failed(host) if self.unconfirmed == Some(host) => self.unconfirmed = None,
             Tells::Failed(_) | Tells::Held => self.confirm(findings),
         }
+        self.is_open = self.unconfirmed.is_some();
+    }
+
+    /// The call of a host thread counts once it is known not to have failed.
+    fn leaves_open(&mut self, host: HostId) {
+        self.unconfirmed = Some(host);
+        self.is_open = true;
     }
 
     /// The end of the run; `is_whole`: the program came to its end.
@@ -214,7 +231,7 @@ impl Hazards {
         }
         let mut left: Vec<&Record> = memory
             .all()
-            .filter(|record| record.freed.is_none())
+            .filter(|record| record.freed().is_none())
             .filter(|record| record.extras().is_none_or(|extras| extras.of.is_none() && !extras.is_planned))
             .collect();
         left.sort_by_key(|record| (record.allocated.1, record.id.serial));
@@ -226,13 +243,18 @@ impl Hazards {
 
     #[inline(always)]
     fn call(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
-        self.clocks.calls(event.host);
         match call {
-            // All that these do is in their operation.
-            Call::Launch { .. } | Call::Record { .. } | Call::Wait { .. } | Call::Free { .. } => {
-                self.callers[event.host].doing = Doing::Other;
+            // All that these do is in their operation, by which they are counted too.
+            call if is_simple(call) => {
+                if self.has_graphs {
+                    self.callers[event.host].doing = Doing::Other;
+                }
             }
-            call => self.does(event.host, event.stmt, Doing::of(call)),
+            Call::Alloc { pool, .. } => self.callers[event.host].doing = Doing::Alloc(*pool),
+            call => {
+                self.clocks.calls(event.host);
+                self.does(event.host, event.stmt, Doing::of(call));
+            }
         }
         if self.misuse.is_possible() {
             self.callers[event.host].destroyed = self.misuse.names_destroyed(call);
@@ -244,7 +266,7 @@ impl Hazards {
         let caller = &mut self.callers[host];
         (caller.stmt, caller.doing) = (stmt, doing);
         if doing.counts_at_once() && !self.waits_first(doing) {
-            self.unconfirmed = Some(host);
+            self.leaves_open(host);
         }
         if let Doing::Launch(_) = doing {
             self.launched.clear();
@@ -255,7 +277,7 @@ impl Hazards {
     fn waits_first(&self, doing: Doing) -> bool {
         let Doing::PlainFree(alloc) = doing else { return false };
         let record = self.memory.get(alloc).filter(|_| self.rules.plain_free_syncs);
-        record.is_some_and(|record| record.outside().is_some() && record.freed.is_none())
+        record.is_some_and(|record| record.outside().is_some() && record.freed().is_none())
     }
 
     /// The call did not fail.
@@ -303,6 +325,9 @@ impl Hazards {
         call: &Call,
         findings: &mut Findings,
     ) {
+        if is_simple(call) || matches!(call, Call::Alloc { .. }) {
+            self.clocks.calls(host);
+        }
         let caller = &mut self.callers[host];
         caller.doing = Doing::Other;
         let failed = misuse::FailedCall { stmt, failure, call, destroyed: caller.destroyed };
@@ -312,23 +337,37 @@ impl Hazards {
     #[inline(always)]
     fn submitted(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
         let Some(ticket) = event.ticket else { return };
-        let operation = Operation { host: event.host, stmt: event.stmt, ticket };
-        let doing = &self.callers[event.host].doing;
-        let is_launch = matches!(doing, Doing::Launch(_));
-        // An allocation has begun when it was placed.
-        if !matches!(doing, Doing::Alloc(_)) {
-            self.clocks.begin(event.host, ticket.stream);
+        let operation = Operation { host: event.host, stmt: event.stmt, ticket, is_call: true };
+        match call {
+            call if self.has_graphs => return self.submitted_otherwise(operation, call, findings),
+            // It was submitted when it was placed.
+            Call::Alloc { .. } => {}
+            Call::Launch { takes: Takes::For(_), uses, .. } => self.launches(operation, uses, findings),
+            Call::Record { event, .. } => self.records(operation, *event, findings),
+            Call::Wait { event, .. } => self.waits_for(operation, *event),
+            Call::Free { alloc, .. } => self.frees(operation, *alloc, findings),
+            call => return self.submitted_otherwise(operation, call, findings),
         }
-        match is_launch {
-            true => self.defers(operation, call),
-            false => self.operates(operation, call, findings),
-        }
+        self.clocks.ends(ticket);
     }
 
-    /// An operation of a graph may be told what it comes after.
-    #[cold]
-    fn defers(&mut self, operation: Operation, call: &Call) {
-        self.deferred = Some((operation, call.clone()));
+    /// The same for one that may belong to a graph, that meets others, or lets its call return later.
+    #[inline(never)]
+    fn submitted_otherwise(&mut self, operation: Operation, call: &Call, findings: &mut Findings) {
+        let Operation { host, ticket, .. } = operation;
+        match self.callers[host].doing {
+            Doing::Alloc(_) => self.clocks.ends(ticket),
+            // It may be told what it comes after.
+            Doing::Launch(_) => {
+                self.clocks.begin(host, ticket.stream);
+                self.deferred = Some((Operation { is_call: false, ..operation }, call.clone()));
+                self.is_open = true;
+            }
+            _ => {
+                self.clocks.begin(host, ticket.stream);
+                self.operates(operation, call, findings);
+            }
+        }
     }
 
     /// An operation of a graph comes after another one.
@@ -356,32 +395,18 @@ impl Hazards {
     }
 
     /// What an operation does, once what is before it is known but for what it does itself.
-    #[inline(always)]
     fn operates(&mut self, operation: Operation, call: &Call, findings: &mut Findings) {
-        let Operation { stmt, ticket, .. } = operation;
-        let mut freed = None;
         match call {
-            Call::Launch { takes: Takes::For(_), uses, .. } => {
-                self.touch_all(operation.by(), uses, findings);
-            }
-            Call::Wait { event, .. } => self.waits_for(stmt, ticket, *event),
-            Call::Free { alloc, .. } => freed = self.free(operation.by(), *alloc, findings),
-            Call::Record { .. } | Call::Alloc { .. } => {}
+            Call::Launch { takes: Takes::For(_), uses, .. } => self.launches(operation, uses, findings),
+            Call::Record { event, .. } => self.records(operation, *event, findings),
+            Call::Wait { event, .. } => self.waits_for(operation, *event),
+            Call::Free { alloc, .. } => self.frees(operation, *alloc, findings),
             call => return self.operates_otherwise(operation, call, findings),
         }
-        self.clocks.end(ticket);
-        if let Some(freed) = freed {
-            self.blocks.insert(freed, ticket, self.clocks.stream(ticket.stream), &mut self.memory);
-        } else if let Call::Record { event, .. } = call {
-            let event = self.root(*event);
-            let mark = (stmt, Clocks::of_operation(ticket));
-            self.lints.recorded(event, mark, self.clocks.stream(ticket.stream), findings);
-            self.clocks.record(ticket, event);
-        }
+        self.clocks.ends(operation.ticket);
     }
 
     /// The same for one that meets others, or lets its call return later.
-    #[inline(never)]
     fn operates_otherwise(&mut self, operation: Operation, call: &Call, findings: &mut Findings) {
         match call {
             Call::Launch { takes, uses, .. } => self.runs(operation, uses, takes, None, findings),
@@ -400,6 +425,43 @@ impl Hazards {
             }
             _ => self.clocks.end(operation.ticket),
         }
+    }
+
+    /// A kernel that takes its time.
+    #[inline(always)]
+    fn launches(&mut self, operation: Operation, uses: &[Use], findings: &mut Findings) {
+        self.clocks.submits(operation.host, operation.ticket, operation.is_call);
+        self.touch_all(operation.by(), uses, findings);
+    }
+
+    fn records(&mut self, operation: Operation, event: EventId, findings: &mut Findings) {
+        let Operation { host, stmt, ticket, is_call } = operation;
+        self.clocks.submits(host, ticket, is_call);
+        let event = self.root(event);
+        let clock = self.clocks.stream(ticket.stream);
+        self.lints.recorded(event, (stmt, Clocks::of_operation(ticket)), clock, findings);
+        self.clocks.record(ticket, event);
+    }
+
+    fn frees(&mut self, operation: Operation, alloc: AllocId, findings: &mut Findings) {
+        let Operation { host, stmt, ticket, is_call } = operation;
+        self.clocks.submits(host, ticket, is_call);
+        let Self { clocks, memory, blocks, rules, .. } = self;
+        let clock = clocks.stream(ticket.stream);
+        let (mark, call) = (Clocks::of_operation(ticket), clocks.of_host(host));
+        if let Some((handle, record)) = memory.find_mut(alloc)
+            && rules.is_sound
+            && record.is_of_pool_alone()
+            && clock.has(record.allocated.0)
+            && record.extent.all(|touch| clock.has(touch.mark))
+        {
+            // As most memory is freed: nothing can be wrong with that.
+            record.free(memory::Free { mark, stmt, call });
+            blocks.insert(handle, record, mark, clock);
+            blocks.tidy(mark, memory);
+            return;
+        }
+        self.free(operation.by(), alloc, findings);
     }
 
     /// A part of a collective.
@@ -490,7 +552,7 @@ impl Hazards {
                     self.clocks.learns(host, clock);
                 }
                 if let Doing::Import(..) = self.callers[host].doing {
-                    self.unconfirmed = Some(host);
+                    self.leaves_open(host);
                 }
             }
             Doing::Join(other) => self.clocks.follow(other, host),
@@ -507,7 +569,7 @@ impl Hazards {
     fn reset_frees(&mut self, host: HostId, stmt: StmtId, alloc: AllocId) {
         let call = self.clocks.mark(host);
         if let Some(record) = self.memory.get_mut(alloc) {
-            record.freed = Some(memory::Free { mark: call, stmt, call });
+            record.free(memory::Free { mark: call, stmt, call });
         }
     }
 
@@ -515,4 +577,16 @@ impl Hazards {
     fn allocation(record: &Record) -> (Role, Option<StmtId>) {
         (Role::Allocation, Some(record.allocated.1))
     }
+}
+
+/// Whether all that a call does is in its operation, and nothing but that is before the end of it.
+#[inline(always)]
+fn is_simple(call: &Call) -> bool {
+    matches!(
+        call,
+        Call::Launch { takes: Takes::For(_), .. }
+            | Call::Record { .. }
+            | Call::Wait { .. }
+            | Call::Free { .. }
+    )
 }
