@@ -211,6 +211,9 @@ impl Task<'_> {
             });
             kinds.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
         };
+        if tried.is_interrupted {
+            out.push_str("the search was interrupted\n");
+        }
         for (standing, words) in [
             (Standing::Fails, "it fails with"),
             (Standing::Told, "found, and no error"),

@@ -1,5 +1,5 @@
-//! Blocks that go while what stands in them stays: loops of one turn, of few turns, or written out, and threads that become part of
-//! the one that starts them.
+//! Blocks that go while what stands in them stays: loops of one turn or of few, or written out, and threads that become part of the
+//! one that starts them.
 
 use super::hunt::Hunt;
 use super::names::words;
@@ -8,8 +8,10 @@ use crate::edit::insert;
 use crate::explore::site::{Site, Sites};
 use crate::syntax::ast::{Expression, ExpressionKind, Literal, Repeat, Statement};
 
-/// A loop of so many turns is written out.
-const WRITTEN_OUT_MAX: u64 = 4;
+/// Loops of at most so many turns are written out.
+const TURNS_MAX: u64 = 4;
+/// A text is written out to at most so many lines.
+const LINES_MAX: usize = 200;
 
 /// Simplifies each block, from the outermost to the innermost.
 pub(super) fn simplify(hunt: &mut Hunt<'_, '_>) {
@@ -46,8 +48,7 @@ fn of_loop(sites: &Sites<'_>, site: &Site<'_>, repeat: &Repeat) -> Vec<Edit> {
     let instead = |text: String| Edit { span: insert::remove(sites.text, site.item).span, text };
     let mut ways = vec![instead(turn(from)), instead(turn(last))];
     let turns = to - from;
-    if turns <= WRITTEN_OUT_MAX {
-        ways.push(instead((from..to).map(turn).collect()));
+    if turns == 1 {
         return ways;
     }
     let range = repeat.from.span.to(repeat.to.span);
@@ -59,6 +60,32 @@ fn of_loop(sites: &Sites<'_>, site: &Site<'_>, repeat: &Repeat) -> Vec<Edit> {
     }
     ways.push(Edit { span: range, text: format!("{from}..{last}") });
     ways
+}
+
+/// Writes out the short loops, if the text stays short; whether there was one.
+pub(super) fn write_out(hunt: &mut Hunt<'_, '_>) -> bool {
+    let (mut nth, mut is_any) = (0, false);
+    while let Some(edit) = written_out(hunt, nth) {
+        match edit.is_some_and(|edit| hunt.attempt(&[edit])) {
+            true => is_any = true,
+            false => nth += 1,
+        }
+    }
+    is_any
+}
+
+/// The loop of a statement written out, if it is one; `None`: there is no such statement.
+fn written_out(hunt: &Hunt<'_, '_>, nth: usize) -> Option<Option<Edit>> {
+    let sites = Sites::of(&hunt.file, &hunt.text);
+    let site = sites.all.get(nth)?;
+    let Some(Statement::Repeat(repeat)) = site.statement() else { return Some(None) };
+    let (Some(from), Some(to)) = (number(&repeat.from), number(&repeat.to)) else { return Some(None) };
+    let (body, turns) = (inside(&sites, site), to.saturating_sub(from));
+    let lines = |turns: u64| turns as usize * body.lines().count() + sites.text.lines().count();
+    let is_short = turns <= TURNS_MAX && lines(turns) <= LINES_MAX;
+    let text = || (from..to).map(|value| with_value(&body, &repeat.variable.text, value)).collect();
+    let span = insert::remove(sites.text, site.item).span;
+    Some(is_short.then(|| Edit { span, text: text() }))
 }
 
 /// The lines in the block of a statement.

@@ -34,6 +34,19 @@ pub(super) struct Hunt<'s, 'r> {
     pub(super) is_over: bool,
 }
 
+/// What a search has come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    text: String,
+    choices: Choices,
+}
+
+impl State {
+    pub(super) fn lines(&self) -> usize {
+        self.text.lines().count()
+    }
+}
+
 impl<'s, 'r> Hunt<'s, 'r> {
     /// Runs a text and takes aim at what fails in it. `None`: it is no program, or nothing of that fails.
     pub(super) fn begin(text: &str, which: Which, search: &'s Search<'r>) -> Option<Self> {
@@ -52,6 +65,17 @@ impl<'s, 'r> Hunt<'s, 'r> {
             runs: 1,
             is_over: false,
         })
+    }
+
+    /// What it has come to.
+    pub(super) fn state(&self) -> State {
+        State { text: self.text.clone(), choices: self.choices }
+    }
+
+    /// Goes back to what it had come to before.
+    pub(super) fn restore(&mut self, state: State) {
+        self.file = syntax::parse(&state.text).0;
+        State { text: self.text, choices: self.choices } = state;
     }
 
     /// Makes edits, if what comes of them is another program that fails in the same way.

@@ -144,15 +144,13 @@ pub fn shrink(text: &str, which: Which, search: &Search<'_>) -> Option<Shrunk> {
     if !slice::slice(&mut hunt) {
         drop::together(&mut hunt);
     }
-    loop {
-        let before = (hunt.text.clone(), hunt.choices);
-        blocks::simplify(&mut hunt);
-        simpler::simplify(&mut hunt);
-        arguments::drop(&mut hunt);
-        drop::each(&mut hunt);
-        choose(&mut hunt);
-        if before == (hunt.text.clone(), hunt.choices) {
-            break;
+    simplify(&mut hunt);
+    // Fewer statements may do where turns of a loop need not be alike; but the loop may also be the shorter way to say it.
+    let looped = hunt.state();
+    if blocks::write_out(&mut hunt) {
+        simplify(&mut hunt);
+        if hunt.text.lines().count() >= looped.lines() {
+            hunt.restore(looped);
         }
     }
     Some(Shrunk {
@@ -164,6 +162,21 @@ pub fn shrink(text: &str, which: Which, search: &Search<'_>) -> Option<Shrunk> {
         runs: hunt.runs,
         is_minimal: !hunt.is_over,
     })
+}
+
+/// Makes a text smaller in every way until none helps.
+fn simplify(hunt: &mut Hunt<'_, '_>) {
+    loop {
+        let before = hunt.state();
+        blocks::simplify(hunt);
+        simpler::simplify(hunt);
+        arguments::drop(hunt);
+        drop::each(hunt);
+        choose(hunt);
+        if before == hunt.state() {
+            return;
+        }
+    }
 }
 
 /// Makes the usual choices, or as many of them as possible.
