@@ -29,7 +29,7 @@ impl Check {
                 Ok(scenario) => scenario,
                 Err(complaint) => {
                     outside::complain(&complaint);
-                    status = status.max(complaint.status);
+                    status = status.worse(complaint.status);
                     continue;
                 }
             };
@@ -40,7 +40,7 @@ impl Check {
                 Ok((_, warnings)) => outside::print_error(&scenario.rendered(&warnings, colour)),
                 Err(diagnostics) => {
                     outside::print_error(&scenario.rendered(&diagnostics, colour));
-                    status = status.max(Status::Wrong);
+                    status = status.worse(Status::Wrong);
                 }
             }
         }

@@ -3,15 +3,18 @@
 //! The clock and the key that stops it are here; the runs are the library's.
 
 use super::levels::LevelArguments;
+use super::maximise::{self, What};
 use super::outside::{self, Complaint, Output, Status};
 use super::progress::Progress;
 use super::shrink::{self, ShrinkArguments};
+use super::untimed::{self, UntimedArguments};
 use super::{Scenario, parallel};
 use crate::base::{Nanos, grouped};
 use crate::explore::campaign::{self, Campaign, Plan};
-use crate::explore::shrink::Choices;
-use crate::explore::{Schedule, Strategy};
-use crate::report::{Ended, Explored, Notation};
+use crate::explore::exhaustive::Witness;
+use crate::explore::shrink::Choices as Drawn;
+use crate::explore::{Choices, Schedule, Strategy};
+use crate::report::{Ended, Explored, Notation, Timings};
 use crate::scenario::Program;
 use crate::trace::Model;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -40,6 +43,14 @@ too: 20% means from 8us to 12us for 10us, each nanosecond with the same
 probability; of kernels, copies and functions, of `sleep`, and of what calls
 cost the host.
 
+With --strategy pct (probabilistic concurrency testing) priorities of the host
+threads settle which of them calls first. They are drawn before a run, and so
+are --depth less one calls before which a thread gets a lower one. What takes so
+many orderings of calls of different threads is found by a run with at least the
+probability 1/(n k^(d-1)): n host threads, k calls that they make at most once
+there are several, depth d. The report has the numbers. Of durations it changes
+nothing, nor does it bring together calls that these keep apart.
+
 Two runs have different outcomes when something else is found or fails, another
 expectation does not hold, or an allocation is served by another class of
 memory. Each outcome comes with a command that shows its first run. Times and
@@ -49,6 +60,15 @@ Of the outcomes that no run had so far, the estimate (Good-Turing) is the share
 of the runs whose outcome no other run has. --until-stable stops, looking after
 each 1,024 runs, once that is at most 1 in 1,000 and the latter half of the runs
 had no new outcome; without --seeds it gives up after 1,000,000 runs.
+
+--untimed goes through every timing: durations are unknown, so that operations
+end in any order that the program allows, and host threads call in any order.
+It says \"covered\" where it has gone through everything, and then how many
+outcomes there are, exactly. At its limit it says how far it came.
+
+--maximise p.reserved_high says what that can come to at most at the end of the
+program, of all timings, with a run that does; at the limit it is the most that
+was found. --maximise end looks for the latest end in the runs that are made.
 
 The same seeds give the same report, whatever the number of threads. With --time
 and after Ctrl-C the report has the command that repeats it.
@@ -65,18 +85,22 @@ before. Ctrl-C ends the search, and what there is by then is written. Without
 Examples:
   millpond explore scenarios/reuse/opportunistic/depends_on_timing.scn
   millpond explore FILE --seeds 100000 --jitter 10%
+  millpond explore FILE --strategy pct --depth 2
   millpond explore FILE --until-stable --format json -o outcomes.jsonl
   millpond explore FILE --time 30s
+  millpond explore FILE --untimed --limit 100000000
+  millpond explore FILE --maximise p.reserved_high
+  millpond explore FILE --maximise end --seeds 100000 --jitter 10%
   millpond explore FILE --shrink -o min.scn
   millpond explore FILE --shrink --finding use_after_free -o min.scn
 
 Exit status: 0 every run holds; 1 a run fails, or what --shrink is asked for was
 found; 2 the input is wrong or cannot be read, or the file of --shrink exists;
-3 every run holds, but it did not become stable or was interrupted; --shrink was
-interrupted")]
+3 every run holds, but it did not become stable, did not cover every timing or
+was interrupted; --shrink was interrupted")]
 pub(super) struct Explore {
     /// The scenario; - is standard input
-    file: PathBuf,
+    pub(super) file: PathBuf,
     /// Makes so many runs [default: 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seeds: Option<u64>,
@@ -89,12 +113,17 @@ pub(super) struct Explore {
     /// How choices are made
     #[arg(long, value_parser = strategies(), default_value = Strategy::Random.name())]
     strategy: Strategy,
+    /// Of `pct`: how many orderings of calls what it looks for takes [default: 3]
+    #[arg(long, value_name = "D", value_parser = clap::value_parser!(u8).range(1..))]
+    depth: Option<u8>,
     /// The seed of the first run; the others follow it
     #[arg(long, value_name = "N", default_value_t = 0)]
     base_seed: u64,
     /// Lets constant durations and what calls cost the host vary by so many percents
     #[arg(long, value_name = "P%", value_parser = super::jitter, default_value = "0%", hide_default_value = true)]
     jitter: u8,
+    #[command(flatten)]
+    pub(super) untimed: UntimedArguments,
     /// A report for people; or data for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -120,7 +149,7 @@ pub(super) struct Explore {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// A report for people
     Text,
     /// JSON lines: a header, an object an outcome, a summary
@@ -147,17 +176,27 @@ impl Explore {
         let Some(programs) = scenario.programs() else { return Ok(Status::Wrong) };
         let program = super::on_model(scenario.chosen(programs, self.variant.as_deref())?, self.model);
         let program = super::with_jitter(super::with_levels(program, &self.levels.levels()), self.jitter);
+        let program = self.strategy()?.applied(program);
         if self.shrink.is_asked_for() {
             return self.shrink(&scenario, &program);
         }
+        if let Some(word) = &self.untimed.maximise {
+            return self.worst(word, &scenario, &program);
+        }
+        if self.untimed.untimed {
+            return self.all_timings(&scenario, &program);
+        }
+        if self.untimed.limit.is_some() {
+            return Err(Complaint::wrong("--limit is one of --untimed: --seeds says how many runs are made"));
+        }
         let mut output = Output::open(self.output.as_deref())?;
         let (campaign, ended) = self.explore(&program);
-        let schedule = scenario.schedule(&program, self.strategy, self.base_seed);
+        let choices = Choices::Drawn { strategy: Strategy::of(&program), seed: self.base_seed };
+        let schedule = scenario.schedule(&program, choices);
         let explored = Explored {
             program: &program,
             campaign: &campaign,
             origin: scenario.origin(&program, self.base_seed),
-            strategy: self.strategy,
             shown_with: self.shown_with(&schedule),
             schedule,
             file: outside::quoted(&self.file),
@@ -194,7 +233,6 @@ impl Explore {
             program,
             read: &read,
             plan: self.plan(),
-            jitter: self.jitter,
             until: self.time.map(|time| Instant::now() + time),
             made_by: &|seed| format!("{}{}", outside::quoted(&self.file), self.options(seed)),
             run_with: &|choices| self.run_with(choices),
@@ -203,19 +241,99 @@ impl Explore {
         self.shrink.run(&task)
     }
 
-    /// What a run with these choices needs beside the file, as arguments.
-    fn run_with(&self, choices: Choices) -> String {
-        let seed = (choices.seed > 0).then(|| format!(" --seed {}", choices.seed));
+    /// The command that makes a run with these choices, and what it needs beside the file, as arguments.
+    fn run_with(&self, choices: Drawn) -> (&'static str, String) {
+        let (command, seed) = match choices.strategy {
+            Strategy::Random => ("run", (choices.seed > 0).then(|| format!(" --seed {}", choices.seed))),
+            Strategy::Pct { depth } => {
+                let seed = format!(" --strategy pct --depth {depth} --base-seed {} --seeds 1", choices.seed);
+                ("explore", Some(seed))
+            }
+        };
         let jitter = (choices.jitter > 0).then(|| format!(" --jitter {}%", choices.jitter));
         let model = self.model.map(|model| format!(" --model {}", model.name()));
         let profile = outside::quoted(&self.profile);
         let profile = (profile != "default").then(|| format!(" --profile {profile}"));
         let all: String = [seed, jitter, model, profile].into_iter().flatten().collect();
-        format!("{all}{}", self.levels)
+        (command, format!("{all}{}", self.levels))
+    }
+
+    /// The strategy, with its depth.
+    fn strategy(&self) -> Result<Strategy, Complaint> {
+        match (self.strategy, self.depth) {
+            (Strategy::Pct { .. }, Some(depth)) => Ok(Strategy::Pct { depth }),
+            (strategy, None) => Ok(strategy),
+            (Strategy::Random, Some(_)) => {
+                Err(Complaint::wrong("only `--strategy pct` has a --depth".to_owned()))
+            }
+        }
+    }
+
+    /// Looks for the worst case.
+    fn worst(&self, word: &str, scenario: &Scenario, program: &Program) -> Result<Status, Complaint> {
+        let what = What::of(word, program)?;
+        let mut output = Output::open(self.output.as_deref())?;
+        let found = match what {
+            What::Figure(..) if self.makes_runs() => Err(Complaint::wrong(
+                "a figure of a pool is looked for among all timings, not in runs: leave out --seeds, --time and --until-stable",
+            )),
+            What::Figure(pool, figure) => maximise::of_all(self, (word, pool, figure), scenario, program),
+            What::End if self.untimed.untimed => {
+                Err(Complaint::wrong("without durations a run ends at no time: leave out --untimed"))
+            }
+            What::End => maximise::of_runs(self, &self.explore(program).0, scenario, program),
+        };
+        let worst = match found {
+            Ok(worst) => worst,
+            Err(complaint) => {
+                output.give_up();
+                return Err(complaint);
+            }
+        };
+        let width = if self.output.is_none() { outside::width() } else { 80 };
+        let written = match self.format {
+            Format::Text => output.write_all(worst.text(width).as_bytes()),
+            Format::Json => worst.write(Notation::Json, &mut output).map(drop),
+            Format::Ron => worst.write(Notation::Ron, &mut output).map(drop),
+        };
+        if let Err(error) = written {
+            output.give_up();
+            return Err(Complaint::wrong(format!("cannot write the report: {error}")));
+        }
+        output.close()?;
+        let is_open = what != What::End && !worst.is_exact();
+        Ok(if is_open { Status::Impossible } else { Status::Holds })
+    }
+
+    fn makes_runs(&self) -> bool {
+        self.seeds.is_some() || self.time.is_some() || self.until_stable
+    }
+
+    /// Goes through every timing.
+    fn all_timings(&self, scenario: &Scenario, program: &Program) -> Result<Status, Complaint> {
+        let mut output = Output::open(self.output.as_deref())?;
+        let untimed = self.untimed.search(program);
+        let schedule = scenario.schedule(program, Choices::Untimed(Witness::default()));
+        let timings = Timings {
+            program,
+            untimed: &untimed,
+            limits: self.untimed.limits(),
+            origin: scenario.origin(program, 0),
+            shown_with: self.shown_with(&schedule),
+            schedule,
+            file: outside::quoted(&self.file),
+        };
+        let width = if self.output.is_none() { outside::width() } else { 80 };
+        if let Err(error) = untimed::write(&timings, self.format, width, &mut output) {
+            output.give_up();
+            return Err(Complaint::wrong(format!("cannot write the report: {error}")));
+        }
+        output.close()?;
+        Ok(untimed::status(&timings))
     }
 
     /// What a replay needs beside the schedule and the file, as arguments.
-    fn shown_with(&self, schedule: &Schedule) -> String {
+    pub(super) fn shown_with(&self, schedule: &Schedule) -> String {
         let is_file = schedule.profile.is_none();
         let profile = is_file.then(|| format!(" --profile {}", outside::quoted(&self.profile)));
         format!("{}{}", profile.unwrap_or_default(), self.levels)
@@ -223,13 +341,16 @@ impl Explore {
 
     /// What else than the number of runs they depend on, as arguments, from a first seed on.
     fn options(&self, base_seed: u64) -> String {
+        let strategy =
+            (self.strategy != Strategy::Random).then(|| format!("--strategy {}", self.strategy.name()));
+        let depth = self.depth.map(|depth| format!("--depth {depth}"));
         let base = (base_seed > 0).then(|| format!("--base-seed {base_seed}"));
         let jitter = (self.jitter > 0).then(|| format!("--jitter {}%", self.jitter));
         let variant = self.variant.as_ref().map(|variant| format!("--variant {variant}"));
         let model = self.model.map(|model| format!("--model {}", model.name()));
         let profile = outside::quoted(&self.profile);
         let profile = (profile != "default").then(|| format!("--profile {profile}"));
-        let all = [base, jitter, variant, model, profile].into_iter().flatten();
+        let all = [strategy, depth, base, jitter, variant, model, profile].into_iter().flatten();
         let all: String = all.map(|option| format!(" {option}")).collect();
         format!("{all}{}", self.levels)
     }
@@ -242,7 +363,6 @@ impl Explore {
             (None, None, false) => RUNS,
         };
         Plan {
-            strategy: self.strategy,
             base: self.base_seed,
             runs,
             until_stable: self.until_stable,
@@ -278,7 +398,7 @@ impl Explore {
             work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         progress.end();
-        tell_rate(campaign.runs, started.elapsed());
+        tell_rate(campaign.runs, "runs", started.elapsed());
         let ended = match () {
             () if plan.until_stable && campaign.is_stable() => Ended::Stable,
             () if campaign.runs < plan.runs && stopped.get().is_some() => Ended::Interrupted,
@@ -304,10 +424,10 @@ pub(super) fn listen() -> &'static OnceLock<Instant> {
 }
 
 /// How quick it was, which is no part of the report.
-fn tell_rate(runs: u64, took: Duration) {
+pub(super) fn tell_rate(count: u64, noun: &str, took: Duration) {
     let (millis, micros) = (took.as_millis(), took.as_micros().max(1));
-    let rate = u64::try_from(u128::from(runs) * 1_000_000 / micros).unwrap_or(u64::MAX);
+    let rate = u64::try_from(u128::from(count) * 1_000_000 / micros).unwrap_or(u64::MAX);
     let (seconds, rest) = (millis / 1_000, millis % 1_000);
-    let runs = grouped(runs);
-    outside::print_error(&format!("{runs} runs in {seconds}.{rest:03} s, {} a second\n", grouped(rate)));
+    let count = grouped(count);
+    outside::print_error(&format!("{count} {noun} in {seconds}.{rest:03} s, {} a second\n", grouped(rate)));
 }

@@ -49,7 +49,7 @@ impl Fmt {
                 Ok(false) => {}
                 Ok(true) => {
                     differing += 1;
-                    status = status.max(if self.check { Status::Fails } else { Status::Holds });
+                    status = status.worse(if self.check { Status::Fails } else { Status::Holds });
                 }
                 Err(complaint) => {
                     complaint.iter().for_each(outside::complain);

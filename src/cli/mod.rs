@@ -19,6 +19,7 @@ mod generate;
 mod graph;
 mod junit;
 mod levels;
+mod maximise;
 mod new;
 mod outside;
 mod parallel;
@@ -32,6 +33,7 @@ mod snapshots;
 mod sweep;
 mod test;
 mod tested;
+mod untimed;
 
 use crate::scenario::{Levels, Program};
 use crate::trace::Model;

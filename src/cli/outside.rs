@@ -6,8 +6,8 @@ use std::io::{self, BufWriter, ErrorKind, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// How a command ends. A worse status is a greater one, except that 3 is rare and wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// How a command ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Everything holds.
     Holds,
@@ -17,6 +17,20 @@ pub enum Status {
     Wrong,
     /// An answer is not possible here.
     Impossible,
+}
+
+impl Status {
+    /// The worse one of two. That something fails is known, whatever is not decided.
+    #[must_use]
+    pub fn worse(self, other: Self) -> Self {
+        let rank = |status| match status {
+            Status::Holds => 0,
+            Status::Impossible => 1,
+            Status::Fails => 2,
+            Status::Wrong => 3,
+        };
+        if rank(self) < rank(other) { other } else { self }
+    }
 }
 
 impl From<Status> for ExitCode {
@@ -38,6 +52,11 @@ impl Complaint {
     /// The input is wrong or cannot be read.
     pub fn wrong(message: impl Into<String>) -> Self {
         Self { status: Status::Wrong, message: message.into() }
+    }
+
+    /// There is no answer here.
+    pub fn impossible(message: impl Into<String>) -> Self {
+        Self { status: Status::Impossible, message: message.into() }
     }
 
     fn io(doing: &str, path: &Path, error: &io::Error) -> Self {

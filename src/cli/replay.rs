@@ -4,7 +4,8 @@ use super::Scenario;
 use super::levels::LevelArguments;
 use super::outside::{Complaint, Status};
 use super::run::{Format, Run};
-use crate::explore::Schedule;
+use crate::explore::{Choices, Schedule, Strategy, exhaustive};
+use crate::trace::Nothing;
 use clap::Args;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -13,10 +14,10 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A schedule is what `explore` prints for each outcome: the version of Millpond, a
-hash of the scenario, model, profile, strategy and seed. The same schedule and
-scenario print the same bytes. Comments, blank lines and spaces of the scenario
-may change. A schedule that does not belong to the scenario, the profile or this
-version is refused.
+hash of the scenario, model, profile, strategy and seed, or the choices that
+`explore --untimed` found. The same schedule and scenario print the same bytes.
+Comments, blank lines and spaces of the scenario may change. A schedule that
+does not belong to the scenario, the profile or this version is refused.
 
 Examples:
   millpond replay millpond-0.1.0:9f86d081:cuda:default-3c1f0a22:random:42 FILE
@@ -57,16 +58,32 @@ impl Replay {
         let scenario = Scenario::read(&self.file)?.with_profile(&profile)?;
         schedule.check_profile(&scenario.profile().1).map_err(|stale| wrong(&stale))?;
         schedule.check_text(&scenario.text).map_err(|stale| wrong(&stale))?;
+        let (strategy, seed, choices) = match schedule.choices {
+            Choices::Drawn { strategy, seed } => (strategy, seed, None),
+            Choices::Untimed(choices) => (Strategy::default(), 0, Some(choices)),
+        };
+        let scenario = match choices {
+            None => scenario,
+            Some(choices) => {
+                let Some(programs) = scenario.programs() else { return Ok(Status::Wrong) };
+                let program = scenario.chosen(programs, schedule.variant.as_deref())?;
+                let program = super::on_model(program, Some(schedule.model));
+                exhaustive::follow(&program, &choices, Nothing).map_err(|astray| wrong(&astray))?;
+                scenario.with_choices(choices)
+            }
+        };
         let run = Run {
             file: self.file,
-            seed: schedule.seed,
+            seed,
             jitter: schedule.jitter,
+            strategy,
             format: self.format,
             variant: schedule.variant,
             model: Some(schedule.model),
             set: Vec::new(),
             profile,
             levels: self.levels,
+            limit: None,
             snapshots: self.snapshots,
             output: self.output,
         };

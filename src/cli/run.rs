@@ -3,6 +3,7 @@
 use super::levels::LevelArguments;
 use super::outside::{self, Complaint, Output, Status};
 use super::{Accepted, Outcome, Remedies, Scenario, Settings, sweep};
+use crate::explore::Strategy;
 use crate::report::{Notation, Options};
 use crate::scenario::Program;
 use crate::trace::Model;
@@ -40,12 +41,16 @@ Expectations that do not hold with other values are counted in the column
 `fails` and do not change the exit status of such a table; an unexpected error
 and a finding that is one do. Snapshots are not compared.
 
+`expect always`, `sometimes` and `never` are about every timing of the model and
+profile, whatever takes how long. A search decides them, or comes to its limit.
+
 A finding is an error, a warning or a lint: `millpond explain` lists them. Only
 an error that no line expects fails a run. --deny makes others errors; what is
 allowed, by --allow or by a line, is not told whatever is denied.
 
 Formats: docs/formats.md has every field.
-Exit status: 0 holds, 1 fails, 2 the input is wrong or cannot be read")]
+Exit status: 0 holds, 1 fails, 2 the input is wrong or cannot be read, 3 does
+not fail, but a line about all timings is undecided")]
 pub(super) struct Run {
     /// The scenario; - is standard input
     pub(super) file: PathBuf,
@@ -55,6 +60,9 @@ pub(super) struct Run {
     /// Lets constant durations and what calls cost the host vary by so many percents, drawn by the seed
     #[arg(long, value_name = "P%", value_parser = super::jitter, default_value = "0%", hide_default_value = true)]
     pub(super) jitter: u8,
+    /// How choices are made, which only a schedule says
+    #[arg(skip)]
+    pub(super) strategy: Strategy,
     /// A report for people; or data for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(super) format: Format,
@@ -72,6 +80,9 @@ pub(super) struct Run {
     pub(super) profile: PathBuf,
     #[command(flatten)]
     pub(super) levels: LevelArguments,
+    /// Makes at most so many calls for `expect always`, `sometimes` and `never`, and remembers so many states [default: 1000000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) limit: Option<u64>,
     /// The folder of accepted snapshots [default: `snapshots` beside `scenarios`]
     #[arg(long, value_name = "DIR")]
     pub(super) snapshots: Option<PathBuf>,
@@ -102,7 +113,7 @@ impl Run {
     /// Runs a scenario that was read from the file.
     pub(super) fn on(&self, scenario: Scenario) -> Result<Status, Complaint> {
         let scenario = scenario.with_snapshots_in(self.snapshots.as_deref());
-        let scenario = scenario.with_profile(&self.profile)?;
+        let scenario = scenario.with_profile(&self.profile)?.with_limit(self.limit);
         let colour = outside::colour(&io::stderr());
         let (programs, warnings) = match scenario.load_all() {
             Ok(loaded) => loaded,
@@ -115,12 +126,15 @@ impl Run {
             outside::print_error(&scenario.rendered(&warnings, colour));
         }
         let program = scenario.chosen(programs, self.variant.as_deref())?;
-        // Accepted snapshots are those of the model and the durations that the text states.
-        let is_other = self.jitter > 0 || self.model.is_some_and(|model| model != program.setup.model);
+        // Accepted snapshots are those of the model and the durations that the text states, each choice drawn for itself.
+        let is_other = self.jitter > 0
+            || scenario.is_untimed()
+            || self.strategy != Strategy::Random
+            || self.model.is_some_and(|model| model != program.setup.model);
         let accepted = if is_other { Accepted::Ignored } else { Accepted::Compared };
         let levels = self.levels.levels();
         let program = super::with_levels(super::on_model(program, self.model), &levels);
-        let program = super::with_jitter(program, self.jitter);
+        let program = self.strategy.applied(super::with_jitter(program, self.jitter));
         let to_terminal = self.output.is_none();
         let options = Options {
             width: if to_terminal { outside::width() } else { 80 },

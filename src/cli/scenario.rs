@@ -4,10 +4,12 @@ use super::outside::{self, Complaint, Status};
 use super::{Place, diagnostics, snapshots};
 use crate::base::{Diagnostic, StmtId, nearest};
 use crate::engine::Ending;
+use crate::explore::exhaustive::{self, Astray, Witness};
 use crate::explore::fix::{self, Fix, Limits, Search};
+use crate::explore::proof::{self, Proof};
 use crate::explore::recover::Recovery;
-use crate::explore::{Schedule, Strategy};
-use crate::oracle::{Accounting, Finding, Recording, Verdict};
+use crate::explore::{self, Choices, Schedule, Strategy};
+use crate::oracle::{Accounting, Answer, Finding, Recording, Searched, Settled, Verdict};
 use crate::profile::Profile;
 use crate::report::{
     Closing, Compared, Failing, Lines, Notation, Options, Origin, Sarif, Snapshots, States, Text, Told,
@@ -20,6 +22,9 @@ use std::path::{Path, PathBuf};
 
 /// A run of at most so many statements is recorded to explain what was found in it.
 const RECORDED_MAX: u64 = 1_000_000;
+
+/// A search that decides lines about all timings goes so far, where nothing says otherwise.
+const PROOF_LIMIT: u64 = 1_000_000;
 
 /// Fixes are looked for so many findings.
 const FIXED_MAX: usize = 8;
@@ -37,6 +42,10 @@ pub struct Scenario {
     snapshots: Option<PathBuf>,
     /// The file of a profile, where it is not the embedded one.
     profile: Option<(String, Profile)>,
+    /// The choices of the run, where none are drawn.
+    choices: Option<Witness>,
+    /// How far a search may go that decides lines about all timings.
+    limit: u64,
 }
 
 /// What a run depends on, beside the scenario.
@@ -93,7 +102,11 @@ impl Outcome {
 
     /// How a command that runs it ends.
     pub fn status(&self) -> Status {
-        if self.holds() { Status::Holds } else { Status::Fails }
+        match () {
+            () if self.verdict.fails() || self.compared.fails() => Status::Fails,
+            () if self.verdict.undecided() > 0 => Status::Impossible,
+            () => Status::Holds,
+        }
     }
 }
 
@@ -105,13 +118,13 @@ impl Scenario {
     /// A file that is missing, a folder, not UTF-8, or unreadable.
     pub fn read(path: &Path) -> Result<Self, Complaint> {
         let text = outside::read(path)?;
-        Ok(Self { path: path.to_owned(), text, place: Place::of(path), snapshots: None, profile: None })
+        Ok(Self::of_text(path.to_owned(), text))
     }
 
     /// A scenario that is in no file; `path` is what it is called.
     pub fn of_text(path: PathBuf, text: String) -> Self {
         let place = Place::of(&path);
-        Self { path, text, place, snapshots: None, profile: None }
+        Self { path, text, place, snapshots: None, profile: None, choices: None, limit: PROOF_LIMIT }
     }
 
     /// The same, with its snapshot in another folder.
@@ -147,6 +160,23 @@ impl Scenario {
         let profile = Profile::read(&outside::read(path)?)
             .map_err(|error| Complaint::wrong(format!("{name} is no profile: {error}")))?;
         Ok(Self { profile: Some((name, profile)), ..self })
+    }
+
+    /// The same, with the choices of its run, which is then one without times.
+    #[must_use]
+    pub(super) fn with_choices(self, choices: Witness) -> Self {
+        Self { choices: Some(choices), ..self }
+    }
+
+    /// The same, with another limit on the search that decides lines about all timings: so many calls, and so many states.
+    #[must_use]
+    pub fn with_limit(self, limit: Option<u64>) -> Self {
+        Self { limit: limit.unwrap_or(PROOF_LIMIT), ..self }
+    }
+
+    /// Whether its run is one without times.
+    pub(super) fn is_untimed(&self) -> bool {
+        self.choices.is_some()
     }
 
     /// The same file with another text.
@@ -259,15 +289,17 @@ impl Scenario {
     }
 
     /// The schedule of a run.
-    pub(super) fn schedule(&self, program: &Program, strategy: Strategy, seed: u64) -> Schedule {
+    pub(super) fn schedule(&self, program: &Program, choices: Choices) -> Schedule {
         let (name, profile) = self.profile();
-        Schedule::new(program, &self.text, (name, &profile), strategy, seed)
+        Schedule::new(program, &self.text, (name, &profile), choices)
     }
 
     pub(super) fn origin(&self, program: &Program, seed: u64) -> Origin {
         let (path, model) = (self.shown(), program.setup.model.name().to_owned());
         let profile = self.profile.as_ref().map_or("default", |(name, _)| name).to_owned();
-        Origin { path, model, profile, seed, jitter: program.setup.jitter }
+        let (setup, untimed) = (&program.setup, self.choices.is_some());
+        let (jitter, strategy) = (setup.jitter, Strategy::of(program));
+        Origin { path, model, profile, seed, untimed, jitter, strategy }
     }
 
     /// Runs, without any report.
@@ -375,7 +407,10 @@ impl Scenario {
         let is_any_missing = told.iter().any(|told| told.finding.missing.is_some());
         if is_any_missing && program.length <= RECORDED_MAX {
             let mut recording = Recording::new(&program.setup);
-            crate::engine::run(program, seed, &mut recording);
+            match &self.choices {
+                Some(choices) => followed(exhaustive::follow(program, choices, &mut recording)),
+                None => crate::engine::run(program, seed, &mut recording),
+            };
             for told in &mut told {
                 told.explanation = told.finding.missing.and_then(|missing| recording.explain(&missing));
             }
@@ -397,7 +432,7 @@ impl Scenario {
             finding.counts() && (finding.severity == Severity::Error || finding.missing.is_some())
         };
         let is_any = told.iter().any(|told| is_worth_it(told.finding));
-        if !is_any || settings.remedies == Remedies::Ignored {
+        if !is_any || self.tries_nothing(settings) {
             return told;
         }
         let fixes = self.fixes(program, settings.seed);
@@ -409,11 +444,17 @@ impl Scenario {
         told
     }
 
-    /// The program of another text, with the variant, the model and the levels that a program has.
+    /// What is tried are other texts, of which choices say nothing.
+    fn tries_nothing(&self, settings: &Settings) -> bool {
+        settings.remedies == Remedies::Ignored || self.choices.is_some()
+    }
+
+    /// The program of another text, with the variant, the model, the choices and the levels that a program has.
     fn edited(&self, text: &str, like: &Program) -> Option<Program> {
         let (programs, _) = self.with_text(text.to_owned()).load_all().ok()?;
         let edited = programs.into_iter().find(|program| program.variant == like.variant)?;
         let edited = super::with_jitter(super::on_model(edited, Some(like.setup.model)), like.setup.jitter);
+        let edited = Strategy::of(like).applied(edited);
         Some(Program { levels: like.levels.clone(), ..edited })
     }
 
@@ -429,7 +470,7 @@ impl Scenario {
     fn recovery(&self, program: &Program, settings: &Settings, verdict: &Verdict) -> Recovery {
         let failed = verdict.failed.iter().filter(|failed| failed.failure == Failure::OutOfMemory);
         let failed: Vec<(StmtId, bool)> = failed.map(|failed| (failed.stmt, failed.expected)).collect();
-        if failed.is_empty() || settings.remedies == Remedies::Ignored {
+        if failed.is_empty() || self.tries_nothing(settings) {
             return Recovery::default();
         }
         let load = |text: &str| self.edited(text, program);
@@ -443,7 +484,10 @@ impl Scenario {
         report: &mut impl Sink,
     ) -> Result<(Outcome, Ending), Complaint> {
         let mut snapshots = Snapshots::new(program);
-        let (verdict, ending) = self.verdict(program, settings, &mut (&mut snapshots, report));
+        let (mut verdict, ending) = self.verdict(program, settings, &mut (&mut snapshots, report));
+        if self.choices.is_none() {
+            self.settle(program, &mut verdict);
+        }
         let snapshots = snapshots.finish();
         let compared = match &snapshots {
             None => Compared::None,
@@ -455,6 +499,28 @@ impl Scenario {
         Ok((Outcome { verdict, compared, snapshots, report: String::new(), failures }, ending))
     }
 
+    /// Decides the lines that speak of all timings.
+    fn settle(&self, program: &Program, verdict: &mut Verdict) {
+        let limits = exhaustive::Limits { nodes: self.limit, states: self.limit };
+        let Some(Proof { lines, coverage }) = proof::prove(program, limits, &|_| true) else { return };
+        let schedule = self.schedule(program, Choices::Untimed(Witness::default()));
+        let mut is_any_open = false;
+        for (id, line) in lines {
+            is_any_open |= line.answer == Answer::Undecided;
+            let run =
+                line.witness.map(|witness| schedule.with_choices(Choices::Untimed(witness)).to_string());
+            let settled = Settled { answer: line.answer, first: line.first, schedule: run };
+            verdict.expectations[id].settled = Some(settled);
+        }
+        let file = self.profile.as_ref().filter(|_| schedule.profile.is_none());
+        let profile = file.map(|(name, _)| format!(" --profile {}", outside::quoted(Path::new(name))));
+        verdict.searched = Some(Searched {
+            calls: coverage.nodes,
+            stopped: is_any_open.then(|| crate::report::stopped(&coverage, limits)),
+            shown_with: format!("{}{}", outside::quoted(&self.path), profile.unwrap_or_default()),
+        });
+    }
+
     /// Runs and judges; snapshots are not looked at.
     pub(super) fn verdict(
         &self,
@@ -463,11 +529,20 @@ impl Scenario {
         report: &mut impl Sink,
     ) -> (Verdict, Ending) {
         let mut books = Checked(cfg!(debug_assertions).then(|| Accounting::new(&program.setup)));
-        let judged = crate::explore::judged(program, settings.seed, (&mut books, report));
+        let sink = (&mut books, report);
+        let judged = match &self.choices {
+            Some(choices) => followed(explore::judged_untimed(program, choices, sink)),
+            None => explore::judged(program, settings.seed, sink),
+        };
         let violations = books.0.as_ref().map_or(&[][..], Accounting::violations);
         assert!(violations.is_empty(), "the books do not add up, which is a bug of millpond: {violations:?}");
         judged
     }
+}
+
+/// Whoever gives choices has followed them before.
+fn followed<R>(result: Result<R, Astray>) -> R {
+    result.expect("the choices are those of a run of this program")
 }
 
 /// A sink that may be switched off.

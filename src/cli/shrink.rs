@@ -6,6 +6,7 @@ use super::outside::{self, Complaint, Status};
 use super::progress::Progress;
 use super::{Scenario, explore};
 use crate::base::{Diagnostic, grouped, nearest};
+use crate::explore::Strategy;
 use crate::explore::campaign::{self, Aspect, Outcome, Plan, Standing};
 use crate::explore::shrink::{self, Choices, Search, Shrunk, So, Which};
 use crate::scenario::Program;
@@ -26,7 +27,7 @@ const EXPECT: &str = "expect";
 #[derive(Debug, Args)]
 pub(super) struct ShrinkArguments {
     /// Writes the smallest scenario that fails as the first failing run does, rather than a report
-    #[arg(long, conflicts_with_all = ["format", "until_stable"])]
+    #[arg(long, conflicts_with_all = ["format", "until_stable", "untimed", "maximise"])]
     shrink: bool,
     /// What is to stay: a finding such as use_after_free, be it a warning or expected; an error such as out_of_memory; or `expect`
     #[arg(long, value_name = "WHAT", requires = "shrink", value_parser = which)]
@@ -64,13 +65,12 @@ pub(super) struct Task<'t> {
     pub(super) read: &'t dyn Fn(&str) -> Result<Program, Vec<Diagnostic>>,
     /// The runs among which one is looked for that fails.
     pub(super) plan: Plan,
-    pub(super) jitter: u8,
     /// When that ends, if it does.
     pub(super) until: Option<Instant>,
     /// What of the command begins with a seed, from the file on.
     pub(super) made_by: &'t dyn Fn(u64) -> String,
-    /// The arguments by which the result is run with choices.
-    pub(super) run_with: &'t dyn Fn(Choices) -> String,
+    /// The command that runs the result with choices, and its arguments.
+    pub(super) run_with: &'t dyn Fn(Choices) -> (&'static str, String),
     pub(super) output: Option<&'t Path>,
 }
 
@@ -118,7 +118,7 @@ impl ShrinkArguments {
         })?;
         let finding = word(which).map(|word| format!(" --finding {word}")).unwrap_or_default();
         let made_by = format!("millpond explore {} --shrink{finding}", (task.made_by)(seed));
-        let run_with = (task.run_with)(shrunk.choices);
+        let (command, run_with) = (task.run_with)(shrunk.choices);
         let text = shrunk.text(&made_by, &run_with);
         let told = told(&shrunk);
         match file {
@@ -129,7 +129,9 @@ impl ShrinkArguments {
             Some(file) => {
                 outside::create(file, &text)?;
                 let file = outside::quoted(file);
-                outside::print(&format!("wrote {file}: {told}\nnext: millpond run {file}{run_with}\n"))?;
+                outside::print(&format!(
+                    "wrote {file}: {told}\nnext: millpond {command} {file}{run_with}\n"
+                ))?;
             }
         }
         Ok(if shrunk.is_minimal { Status::Fails } else { Status::Impossible })
@@ -184,7 +186,8 @@ impl Task<'_> {
             progress.done(so.runs as usize);
             stopped.get().is_none()
         };
-        let choices = Choices { strategy: self.plan.strategy, seed, jitter: self.jitter };
+        let strategy = Strategy::of(self.program);
+        let choices = Choices { strategy, seed, jitter: self.program.setup.jitter };
         let search = Search { read: self.read, choices, goes_on: &goes_on };
         let shrunk = shrink::shrink(&text, which, &search);
         progress.end();

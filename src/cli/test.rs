@@ -18,6 +18,11 @@ use std::path::{Path, PathBuf};
 Scenarios below a folder `invalid` must have a mistake; their snapshot is what
 is said about it.
 
+`expect always`, `sometimes` and `never` are about every timing of the model and
+profile, whatever takes how long. They are decided by a search with a limit; at
+the limit a line is undecided, which counts as neither passed nor failed. A run
+that was found before decides it all the same.
+
 Examples:
   millpond test
   millpond test scenarios/guide scenarios/sync/query.scn
@@ -26,7 +31,8 @@ Examples:
   millpond test --deny warnings --allow leak
   millpond test --junit target/scenarios.xml
 
-Exit status: 0 all pass, 1 one fails, 2 one is wrong or cannot be read")]
+Exit status: 0 all pass, 1 one fails, 2 one is wrong or cannot be read, 3 none
+fails, but one is undecided")]
 pub(super) struct Test {
     /// Files, and folders with everything below them
     #[arg(value_name = "PATH", default_value = "scenarios")]
@@ -48,6 +54,9 @@ pub(super) struct Test {
     snapshots: Option<PathBuf>,
     #[command(flatten)]
     levels: LevelArguments,
+    /// Makes at most so many calls for `expect always`, `sometimes` and `never`, and remembers so many states [default: 1000000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
     /// Writes the results as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -61,6 +70,7 @@ pub(super) struct Test {
 struct Count {
     passed: usize,
     failed: usize,
+    undecided: usize,
     /// Without anything to expect.
     silent: usize,
     blessed: usize,
@@ -81,7 +91,9 @@ impl Test {
         let mut count = Count::default();
         for tested in &results {
             count.passed += usize::from(tested.passed());
-            count.failed += usize::from(!tested.passed());
+            let is_undecided = tested.status == Status::Impossible;
+            count.undecided += usize::from(is_undecided);
+            count.failed += usize::from(!tested.passed() && !is_undecided);
             count.silent += usize::from(!tested.expects);
             count.blessed += usize::from(tested.blessed);
         }
@@ -89,7 +101,7 @@ impl Test {
         if let Some(file) = &self.junit {
             outside::write(file, &junit::report(&results)?)?;
         }
-        Ok(results.iter().map(|tested| tested.status).max().unwrap_or(Status::Holds))
+        Ok(results.iter().fold(Status::Holds, |worst, tested| worst.worse(tested.status)))
     }
 
     /// Each scenario once, in the order of the paths.
@@ -151,7 +163,8 @@ impl Test {
     /// Tests the scenarios and prints what came of each, in their order.
     fn results(&self, files: &[PathBuf]) -> Result<Vec<Tested>, Complaint> {
         let levels = self.levels.levels();
-        let settings = TestSettings { bless: self.bless, snapshots: self.snapshots.clone(), levels };
+        let (snapshots, limit) = (self.snapshots.clone(), self.limit);
+        let settings = TestSettings { bless: self.bless, snapshots, levels, limit };
         let annotations = self.annotations.unwrap_or_else(Annotations::here);
         let colour = outside::colour(&io::stdout());
         let pad = files.iter().map(|file| file.display().to_string().chars().count()).max();
@@ -178,6 +191,9 @@ impl Test {
 impl Count {
     fn line(&self, filtered: usize) -> String {
         let mut line = format!("{} passed, {} failed", self.passed, self.failed);
+        if self.undecided > 0 {
+            line.push_str(&format!(", {} undecided", self.undecided));
+        }
         if self.silent > 0 {
             line.push_str(&format!(", {} of them without expectations", self.silent));
         }
@@ -193,9 +209,10 @@ impl Count {
 
 /// What is printed about one scenario.
 fn lines(tested: &Tested, pad: usize, colour: bool) -> String {
-    let (word, style) = match tested.passed() {
-        true => ("ok  ", "\x1b[32m"),
-        false => ("FAIL", "\x1b[1;31m"),
+    let (word, style) = match tested.status {
+        Status::Holds => ("ok  ", "\x1b[32m"),
+        Status::Impossible => ("open", "\x1b[1;33m"),
+        Status::Fails | Status::Wrong => ("FAIL", "\x1b[1;31m"),
     };
     let word = if colour { format!("{style}{word}\x1b[0m") } else { word.to_owned() };
     let mut lines = format!("{word}  {:<pad$}  {}\n", tested.path.display().to_string(), tested.words);

@@ -20,6 +20,8 @@ pub struct TestSettings {
     pub snapshots: Option<PathBuf>,
     /// What becomes of findings, beside what the text says.
     pub levels: Levels,
+    /// How many calls are made to decide lines about all timings; `None`: as many as usual.
+    pub limit: Option<u64>,
 }
 
 /// What came of one scenario.
@@ -76,7 +78,7 @@ impl Tested {
     }
 
     fn fails(&mut self, status: Status, title: &str, message: impl Into<String>) {
-        self.status = self.status.max(status);
+        self.status = self.status.worse(status);
         let message = message.into();
         self.remarks.push(Remark { line: None, column: None, title: title.to_owned(), message });
     }
@@ -94,6 +96,7 @@ pub fn test(path: &Path, settings: &TestSettings) -> Tested {
 
 fn judge(path: &Path, settings: &TestSettings, tested: &mut Tested) -> Result<(), Complaint> {
     let scenario = Scenario::read(path)?.with_snapshots_in(settings.snapshots.as_deref());
+    let scenario = scenario.with_limit(settings.limit);
     match scenario.load_all() {
         Err(found) if scenario.place.is_invalid => rejected(&scenario, &found, settings, tested),
         Ok((_, found)) if scenario.place.is_invalid && !found.is_empty() => {
@@ -149,7 +152,7 @@ fn ran(
         Settings { seed: 0, options: OPTIONS, accepted: Accepted::Ignored, remedies: Remedies::Ignored };
     for program in programs {
         let outcome = scenario.outcome(program, &run)?;
-        let verdict = &outcome.verdict;
+        let (verdict, status) = (&outcome.verdict, outcome.status());
         demands += verdict.expectations.len() + verdict.expected_failures() + verdict.missed.len();
         asked += verdict.snapshots.len();
         let Counts { warnings, lints, .. } = verdict.counts();
@@ -160,13 +163,14 @@ fn ran(
             None => Default::default(),
         };
         if !verdict.holds() {
-            tested.status = Status::Fails;
+            tested.status = tested.status.worse(status);
             sees.push(format!("see: millpond run {}{option}", outside::quoted(&scenario.path)));
         }
         for failing in &outcome.failures {
             tested.details.push(format!("{prefix}{failing}"));
             let message = format!("{prefix}{}", failing.text);
-            let title = "scenario fails".to_owned();
+            let title = if failing.code == "undecided" { "undecided" } else { "scenario fails" };
+            let title = title.to_owned();
             tested.remarks.push(Remark { line: failing.line, column: None, title, message });
         }
     }
@@ -207,7 +211,7 @@ fn compare(
     let compared = scenario.place.compare(text, bless && tested.passed())?;
     describe(scenario, &compared, bless, tested);
     if compared.fails() {
-        tested.status = Status::Fails;
+        tested.status = tested.status.worse(Status::Fails);
         let first = programs.iter().flat_map(|program| {
             program.snapshots.iter().map(|snapshot| program.statements[snapshot.stmt].line)
         });

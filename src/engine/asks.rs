@@ -9,7 +9,7 @@ use super::{Chooser, Machine, Progress};
 use crate::base::{HostId, SignalId, StreamId, reuse_on_clone};
 use crate::model::{Allocator, Candidates, Known, Request};
 use crate::order::{Operation, Runs};
-use crate::trace::{Call, Cut, GraphCall, Reading, Resource, Sink, Target, Ticket, join};
+use crate::trace::{Attribute, Call, Cut, Figure, GraphCall, Reading, Resource, Sink, Target, Ticket, join};
 
 /// Cuts of equal width, one after the other.
 #[derive(Debug, Default)]
@@ -94,6 +94,10 @@ pub struct Asks {
     pub alone: Cuts,
     /// Any of these may be complete, with others or without.
     pub together: Cuts,
+    /// Whether what only a judge can tell apart counts, too; it is for who asks to say.
+    pub is_judged: bool,
+    /// Whether there is such, so that the answer alone does not tell all.
+    pub only_judged: bool,
     candidates: Candidates,
     cut: Vec<u32>,
 }
@@ -103,6 +107,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     pub(super) fn asks(&mut self, host: HostId, call: &Call, asks: &mut Asks) {
         let width = self.streams.len();
         asks.is_held = false;
+        asks.only_judged = false;
         for cuts in [&mut asks.ways, &mut asks.alone, &mut asks.together] {
             cuts.clear(width);
         }
@@ -190,6 +195,14 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         let mut candidates = std::mem::take(&mut asks.candidates);
         candidates.clear();
         self.model.candidates(request, Known { ordered, done, seen, observed }, &mut candidates);
+        // That memory would have been there, had the policy not been off, a lint tells.
+        let opportunistic = Figure::Attribute(Attribute::Opportunistic);
+        if asks.is_judged && self.model.state(*pool).figure(opportunistic) == 0 {
+            let pending = self.model.account(*pool).pending.into_iter().map(|free| free.at);
+            let before = candidates.together.len();
+            candidates.together.extend(pending.filter(|free| free.stream != *stream));
+            asks.only_judged = candidates.together.len() > before;
+        }
         let Asks { alone, together, cut, .. } = asks;
         for (tickets, cuts) in [(&candidates.alone, alone), (&candidates.together, together)] {
             for ticket in tickets {

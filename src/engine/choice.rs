@@ -1,7 +1,8 @@
 //! Every freedom of a run goes through a chooser: how long operations run, how long calls hold up the host, and which of
 //! several host threads calls first.
 
-use crate::base::{Draws, IndexVec, Nanos, Seed, StmtId, mix, reuse_on_clone, stable_hash};
+use super::priorities::Priorities;
+use crate::base::{Draws, HostId, IndexVec, Nanos, Seed, StmtId, mix, reuse_on_clone, stable_hash};
 use crate::scenario::Program;
 use crate::trace::Law;
 use std::sync::Arc;
@@ -14,8 +15,9 @@ pub trait Chooser {
     fn delay(&mut self, _: StmtId, stated: Nanos) -> Nanos {
         stated
     }
-    /// Which of so many host threads that could call at the same time is to call. `among` is at least 1.
-    fn pick(&mut self, among: usize) -> usize;
+    /// Which of several host threads that could call at the same time is to call: its place among them. `returns`: whether a
+    /// thread comes back from a call that has blocked, rather than going on to its next one.
+    fn pick(&mut self, among: &[HostId], returns: &dyn Fn(HostId) -> bool) -> usize;
 }
 
 /// Chooses by a seed. Each statement draws from a sequence of its own, so that an edit of one line leaves the draws of the
@@ -30,9 +32,11 @@ pub struct Seeded {
     /// The draws of the host's own time; of no statement where nothing constant varies.
     delays: IndexVec<StmtId, Option<Box<Draws>>>,
     threads: Draws,
+    /// Of the threads, where these settle whose turn it is.
+    priorities: Option<Priorities>,
 }
 
-reuse_on_clone!(Seeded { seed, streams, draws, jitter, delays, threads });
+reuse_on_clone!(Seeded { seed, streams, draws, jitter, delays, threads, priorities });
 
 impl Seeded {
     /// The choices of this seed for this program.
@@ -41,13 +45,20 @@ impl Seeded {
         let draws: IndexVec<StmtId, Option<Box<Draws>>> = program.statements.iter().map(|_| None).collect();
         let jitter = program.setup.jitter;
         let delays = if jitter > 0 { draws.clone() } else { IndexVec::new() };
-        let (seed, threads) = Self::sources(seed);
-        Self { seed, streams: Arc::new(streams), draws, jitter, delays, threads }
+        let (source, threads) = Self::sources(seed);
+        let priorities = Priorities::of(program);
+        let mut seeded =
+            Self { seed: source, streams: Arc::new(streams), draws, jitter, delays, threads, priorities };
+        seeded.reseed(seed);
+        seeded
     }
 
     /// Before the first choice, changes to those of another seed.
     pub(super) fn reseed(&mut self, seed: u64) {
         (self.seed, self.threads) = Self::sources(seed);
+        if let Some(priorities) = &mut self.priorities {
+            priorities.draw(&mut self.threads);
+        }
     }
 
     #[cold]
@@ -87,10 +98,11 @@ impl Chooser for Seeded {
         if self.jitter == 0 || stated == Nanos::ZERO { stated } else { self.varied(stmt, stated) }
     }
 
-    fn pick(&mut self, among: usize) -> usize {
-        match among {
-            0 | 1 => 0,
-            among => self.threads.below(among as u64) as usize,
+    fn pick(&mut self, among: &[HostId], returns: &dyn Fn(HostId) -> bool) -> usize {
+        match (among.len(), &mut self.priorities) {
+            (0 | 1, _) => 0,
+            (_, Some(priorities)) => priorities.pick(among, returns),
+            (several, None) => self.threads.below(several as u64) as usize,
         }
     }
 }

@@ -535,9 +535,10 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
     }
 
-    /// One of so many host threads that could call at the same time.
-    pub fn pick(&mut self, among: usize) -> usize {
-        self.chooser.pick(among)
+    /// One of several host threads that could call at the same time: its place among them. `returns`: whether one comes back
+    /// from a call that has blocked.
+    pub fn pick(&mut self, among: &[HostId], returns: &dyn Fn(HostId) -> bool) -> usize {
+        self.chooser.pick(among, returns)
     }
 
     #[inline(always)]

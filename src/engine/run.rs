@@ -300,14 +300,18 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Run<'_, A, P, C, S> {
                 }
                 self.places.ties.push(*host);
             }
-            let Some(first) = self.places.alive.first().copied() else { return Ok(None) };
-            match self.places.ties.as_slice() {
+            let Places { alive, ties, calls, .. } = &*self.places;
+            let Some(first) = alive.first().copied() else { return Ok(None) };
+            match ties.as_slice() {
                 // What completes before that time may let another thread go on earlier.
-                [_, ..] if self.places.alive.len() > 1 && self.machine.step(earliest) => {}
+                [_, ..] if alive.len() > 1 && self.machine.step(earliest) => {}
                 [] if self.machine.step(None) => {}
                 [] => return Err(self.hang(first)),
                 [only] => return Ok(Some(*only)),
-                several => return Ok(Some(several[self.machine.pick(several.len())])),
+                several => {
+                    let returns = |host: HostId| calls[host].1;
+                    return Ok(Some(several[self.machine.pick(several, &returns)]));
+                }
             }
         }
     }

@@ -1,10 +1,13 @@
 //! A schedule: what one run depends on, as a word that can be printed, kept and given back.
 //!
 //! `millpond-0.1.0:9f86d081:cuda:default-3c1f0a22:random:42` names the version that made it, the text of the scenario, the
-//! model, the profile, the strategy and the seed. What is not as usual follows as `jitter=20%` or `variant=off`. The same
-//! schedule and scenario give the same run; where they do not belong together, it says why.
+//! model, the profile, the strategy and the seed. A strategy with a depth is written `pct-3`. What is not as usual follows as
+//! `jitter=20%` or `variant=off`. Where a run is not drawn but was found among all timings, `untimed` and its choices stand in
+//! place of the strategy and the seed. The same schedule and scenario give the same run; where they do not belong together, it
+//! says why.
 
 use super::Strategy;
+use super::exhaustive::Witness;
 use crate::base::stable_hash;
 use crate::profile::Profile;
 use crate::scenario::Program;
@@ -26,15 +29,39 @@ pub struct Schedule {
     pub profile: Option<String>,
     /// A hash of its settings.
     pub settings: u32,
-    /// How choices are made.
-    pub strategy: Strategy,
-    /// What draws them.
-    pub seed: u64,
+    /// What settles the choices of the run.
+    pub choices: Choices,
     /// By how many percents constant durations vary.
     pub jitter: u8,
     /// The variant of the scenario; `None`: as it stands.
     pub variant: Option<String>,
 }
+
+/// What settles the choices of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choices {
+    /// They are drawn.
+    Drawn {
+        /// How.
+        strategy: Strategy,
+        /// By what.
+        seed: u64,
+    },
+    /// They are these. Durations do not matter.
+    Untimed(Witness),
+}
+
+impl fmt::Display for Choices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Choices::Drawn { strategy, seed } => write!(f, "{strategy}:{seed}"),
+            Choices::Untimed(witness) => write!(f, "{UNTIMED}:{witness}"),
+        }
+    }
+}
+
+/// What stands in place of a strategy where choices are told.
+const UNTIMED: &str = "untimed";
 
 /// What stands for a profile that has no name.
 const OF_A_FILE: &str = "file";
@@ -42,13 +69,7 @@ const OF_A_FILE: &str = "file";
 impl Schedule {
     /// The schedule of a run of a program, which was read from this text with this profile. A profile that is part of
     /// Millpond has a name.
-    pub fn new(
-        program: &Program,
-        text: &str,
-        profile: (Option<&str>, &Profile),
-        strategy: Strategy,
-        seed: u64,
-    ) -> Self {
+    pub fn new(program: &Program, text: &str, profile: (Option<&str>, &Profile), choices: Choices) -> Self {
         let (name, settings) = profile;
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -56,17 +77,16 @@ impl Schedule {
             model: program.setup.model,
             profile: name.map(str::to_owned),
             settings: hash(&format!("{settings:?}")),
-            strategy,
-            seed,
+            choices,
             jitter: program.setup.jitter,
             variant: program.variant.clone(),
         }
     }
 
-    /// The same with another seed.
+    /// The same with other choices.
     #[must_use]
-    pub fn with_seed(&self, seed: u64) -> Self {
-        Self { seed, ..self.clone() }
+    pub fn with_choices(&self, choices: Choices) -> Self {
+        Self { choices, ..self.clone() }
     }
 
     /// Whether it was made by this version.
@@ -144,10 +164,10 @@ impl std::error::Error for Stale {}
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { version, text, model, profile, settings, strategy, seed, jitter, variant } = self;
-        let (model, strategy) = (model.name(), strategy.name());
+        let Self { version, text, model, profile, settings, choices, jitter, variant } = self;
+        let model = model.name();
         let profile = profile.as_deref().unwrap_or(OF_A_FILE);
-        write!(f, "millpond-{version}:{text:08x}:{model}:{profile}-{settings:08x}:{strategy}:{seed}")?;
+        write!(f, "millpond-{version}:{text:08x}:{model}:{profile}-{settings:08x}:{choices}")?;
         if *jitter > 0 {
             write!(f, ":jitter={jitter}%")?;
         }
@@ -166,6 +186,9 @@ impl fmt::Display for Malformed {
 }
 
 impl std::error::Error for Malformed {}
+
+/// What stands behind `untimed`.
+const CHOICES: &str = "what `explore --untimed` prints there, such as `17,5s0-3,9t1`";
 
 /// What a schedule looks like.
 const FORM: &str = "millpond-VERSION:TEXT:MODEL:PROFILE:STRATEGY:SEED";
@@ -196,14 +219,21 @@ impl FromStr for Schedule {
         let (name, settings) =
             profile_of(profile).ok_or_else(|| wrong(profile, "a profile with its hash"))?;
         let version = version.strip_prefix("millpond-").filter(|version| !version.is_empty());
+        let choices = match *strategy {
+            UNTIMED => Choices::Untimed(seed.parse().map_err(|_| wrong(seed, CHOICES))?),
+            _ => Choices::Drawn {
+                strategy: Strategy::written(strategy)
+                    .ok_or_else(|| wrong(strategy, "a strategy such as `random` or `pct-3`"))?,
+                seed: number(seed).ok_or_else(|| wrong(seed, "a seed"))?,
+            },
+        };
         let mut schedule = Self {
             version: version.ok_or_else(|| wrong(parts[0], "a version of Millpond"))?.to_owned(),
             text: hashed(text).ok_or_else(|| wrong(text, "the hash of a scenario"))?,
             model: Model::named(model).ok_or_else(|| wrong(model, "a model"))?,
             profile: Some(name).filter(|name| name != OF_A_FILE),
             settings,
-            strategy: Strategy::named(strategy).ok_or_else(|| wrong(strategy, "a strategy"))?,
-            seed: number(seed).ok_or_else(|| wrong(seed, "a seed"))?,
+            choices,
             jitter: 0,
             variant: None,
         };

@@ -45,7 +45,11 @@ impl<'p> Expectations<'p> {
         let demands = |stmt: &StmtId| matches!(program.statements[*stmt].outcome, Outcome::Fails(_));
         Self {
             program,
-            expectations: program.expects.iter().map(|_| Judged::default()).collect(),
+            expectations: program
+                .expects
+                .iter()
+                .map(|line| Judged { is_open: line.quantifier.is_some(), ..Judged::default() })
+                .collect(),
             snapshots: vec![0; program.snapshots.len()],
             failed: BTreeMap::new(),
             demanded: program.statements.indices().filter(demands).map(|stmt| (stmt, (0, 0))).collect(),
@@ -70,14 +74,15 @@ impl<'p> Expectations<'p> {
         let is_whole = broken.is_none();
         self.hazards.finish(is_whole && self.deadlock.is_none(), &mut self.findings);
         let failed = self.failed_calls();
-        self.judge_findings(is_whole);
+        self.judge_findings(is_whole, &failed);
         let statements = &self.program.statements;
         let missed = self.demanded.iter().filter(|(_, (calls, failures))| failures < calls);
         let missed = missed.filter_map(|(stmt, (calls, failures))| match statements[*stmt].outcome {
             Outcome::Fails(failure) => Some(Missed { stmt: *stmt, failure, times: calls - failures }),
             _ => None,
         });
-        let never = self.expectations.iter_enumerated().filter(|(_, judged)| judged.times == 0);
+        let never =
+            self.expectations.iter_enumerated().filter(|(_, judged)| judged.times == 0 && !judged.is_open);
         let never = never
             .map(|(expect, _)| NotReached { stmt: self.program.expects[expect].stmt, expect: Some(expect) });
         let uncalled = self.demanded.iter().filter(|(_, (calls, _))| *calls == 0);
@@ -100,6 +105,7 @@ impl<'p> Expectations<'p> {
             findings: self.findings.finish(),
             broken,
             allocations: self.allocations,
+            searched: None,
         }
     }
 
@@ -166,21 +172,30 @@ impl<'p> Expectations<'p> {
         let mut failed: Vec<_> = std::mem::take(&mut self.failed).into_iter().collect();
         failed.sort_by_key(|(_, (nth, _))| *nth);
         let failed = failed.into_iter().map(|((stmt, failure), (_, times))| {
-            let expected = self.program.statements[stmt].outcome.allows(failure);
+            let expected =
+                self.program.statements[stmt].outcome.allows(failure) || self.says_that_it_fails(failure);
             let explained = self.findings.explain(stmt, failure, expected) && !expected;
             FailedCall { stmt, failure, times, expected, explained }
         });
         failed.collect()
     }
 
+    /// Whether a line says that calls may fail so.
+    fn says_that_it_fails(&self, with: Failure) -> bool {
+        let mut lines = self.program.expects.iter().filter(|line| line.expects_it());
+        lines.any(
+            |line| matches!(line.demand, Demand::Occurs { failure, not: false, .. } if failure == Some(with)),
+        )
+    }
+
     /// Of a run that was given up it is not known what else it would have come to.
-    fn judge_findings(&mut self, is_whole: bool) {
+    fn judge_findings(&mut self, is_whole: bool, failed: &[FailedCall]) {
         if let Some((noticed, deadlock)) = &self.deadlock {
             self.findings.deadlock(*noticed, deadlock);
         }
         self.findings.weigh(&self.program.levels);
         for (id, line) in self.program.expects.iter_enumerated() {
-            if let Some(mismatch) = self.findings.judge(line).filter(|_| is_whole) {
+            if let Some(mismatch) = self.findings.judge(line, failed).filter(|_| is_whole) {
                 self.record(id, mismatch);
             }
         }
@@ -325,6 +340,7 @@ fn relation(demand: Demand, subject: &Placement, object: &Placement) -> Option<M
         | Demand::Finding { .. }
         | Demand::NoFindings
         | Demand::NoLeaks
+        | Demand::Occurs { .. }
         | Demand::ServedBy(_)
         | Demand::Reaches { .. }
         | Demand::CurrentPool { .. }

@@ -3,7 +3,7 @@
 //! One list: each finding stands in it once, by its kind and its statements, with how often it was. What a finding looks
 //! like is the report's affair; whether there is one, that of who adds it.
 
-use super::verdict::Mismatch;
+use super::verdict::{FailedCall, Mismatch};
 use crate::base::{BufferId, HostId, StmtId};
 use crate::scenario::{Demand, Expect, Levels};
 use crate::trace::{AllocId, Deadlock, Failure, FindingKind, Severity, Ticket};
@@ -270,7 +270,7 @@ impl Findings {
     /// Judges a line about the whole run. What a line that holds speaks of is expected by it.
     ///
     /// `None`: the line is not about findings. Else why it does not hold, if it does not.
-    pub(super) fn judge(&mut self, line: &Expect) -> Option<Option<Mismatch>> {
+    pub(super) fn judge(&mut self, line: &Expect, failed: &[FailedCall]) -> Option<Option<Mismatch>> {
         match line.demand {
             Demand::NoFindings => {
                 let count = self.remaining(|_| true);
@@ -279,6 +279,7 @@ impl Findings {
             Demand::NoLeaks => {
                 let count = self.remaining(|found| found.kind == FindingKind::Leak);
                 let leaks = self.found.iter_mut().filter(|found| found.kind == FindingKind::Leak);
+                let leaks = leaks.filter(|_| line.quantifier.is_none());
                 leaks.for_each(|leak| leak.severity = Severity::Error);
                 Some((count > 0).then_some(Mismatch::Findings { count, of_kind: count }))
             }
@@ -290,8 +291,22 @@ impl Findings {
                     return Some(Some(Mismatch::Findings { count, of_kind }));
                 }
                 let met = self.found.iter_mut().filter(|finding| finding.meets(kind, on, at) > 0);
+                let met = met.filter(|_| line.expects_it());
                 met.for_each(|finding| finding.expected = finding.expected.or(Some(line.stmt)));
                 Some(None)
+            }
+            Demand::Occurs { failure, finding, not } => {
+                let calls: u64 =
+                    failed.iter().filter(|call| Some(call.failure) == failure).map(|call| call.times).sum();
+                let found = self.found.iter_mut().filter(|found| Some(found.kind) == finding);
+                let mut count = calls;
+                for found in found {
+                    count += found.times;
+                    if !not && line.expects_it() {
+                        found.expected = found.expected.or(Some(line.stmt));
+                    }
+                }
+                Some(((count > 0) == not).then_some(Mismatch::Findings { count, of_kind: count }))
             }
             _ => None,
         }
@@ -338,11 +353,11 @@ mod tests {
     }
 
     fn line(demand: Demand) -> Expect {
-        Expect { stmt: stmt(9), demand }
+        Expect::new(stmt(9), demand)
     }
 
     fn holds(findings: &mut Findings, demand: Demand) -> bool {
-        findings.judge(&line(demand)).expect("it is about findings").is_none()
+        findings.judge(&line(demand), &[]).expect("it is about findings").is_none()
     }
 
     fn finding(kind: FindingKind) -> Demand {

@@ -14,5 +14,6 @@ pub use expectations::{Expectations, mismatch};
 pub use explain::{By, Explanation, Link, Ran, Recording, Reuse};
 pub use findings::{Certainty, Finding, Missing, Moment, Point, Role};
 pub use verdict::{
-    Broken, Counts, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict,
+    Answer, Broken, Counts, FailedCall, Judged, Mismatch, Missed, NotReached, Searched, Settled,
+    SkippedStatement, Verdict,
 };

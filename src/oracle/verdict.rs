@@ -15,12 +15,69 @@ pub struct Judged {
     pub failed: u64,
     /// Why it did not hold, for the first time.
     pub first: Option<Mismatch>,
+    /// Whether this run does not settle it, whatever was evaluated.
+    pub is_open: bool,
+    /// What all timings say of it, where that was looked for.
+    pub settled: Option<Settled>,
+}
+
+/// What a search through all timings says of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// The answer.
+    pub answer: Answer,
+    /// What does not hold in the run that decided it, if it did not hold there.
+    pub first: Option<Mismatch>,
+    /// The schedule of the run that decided it, if one run did.
+    pub schedule: Option<String>,
+}
+
+/// Whether a line holds that speaks of all timings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It does.
+    Holds,
+    /// It does not.
+    Fails,
+    /// The search has not come far enough to say so.
+    Undecided,
+}
+
+impl Answer {
+    /// The word of every report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Answer::Holds => "holds",
+            Answer::Fails => "fails",
+            Answer::Undecided => "undecided",
+        }
+    }
+}
+
+/// The search through all timings that settled what it could.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Searched {
+    /// How many calls it made.
+    pub calls: u64,
+    /// Why it has not gone through everything, in words, where that matters.
+    pub stopped: Option<String>,
+    /// What stands behind a schedule in a command that shows its run.
+    pub shown_with: String,
 }
 
 impl Judged {
-    /// Whether it was reached, and held each time.
-    pub const fn holds(&self) -> bool {
-        self.times > 0 && self.failed == 0
+    /// Whether it was reached, and held each time. One that a run does not settle holds where nothing is known against it and all
+    /// timings were not looked at.
+    pub fn holds(&self) -> bool {
+        match &self.settled {
+            Some(settled) => settled.answer == Answer::Holds,
+            None => self.is_open || self.times > 0 && self.failed == 0,
+        }
+    }
+
+    /// Whether all timings were looked at in vain.
+    pub fn is_undecided(&self) -> bool {
+        self.settled.as_ref().is_some_and(|settled| settled.answer == Answer::Undecided)
     }
 }
 
@@ -171,22 +228,34 @@ pub struct Verdict {
     pub broken: Option<Broken>,
     /// How many allocations were placed.
     pub allocations: u64,
+    /// The search for lines that speak of all timings, if there was one.
+    pub searched: Option<Searched>,
 }
 
 impl Verdict {
     /// Whether the scenario holds: everything expected came true, and nothing else went wrong.
     pub fn holds(&self) -> bool {
-        self.broken.is_none()
-            && !self.findings.iter().any(Finding::fails)
-            && self.missed.is_empty()
-            && self.not_reached.is_empty()
-            && self.unexpected_errors() == 0
-            && self.expectations.iter().all(Judged::holds)
+        !self.fails() && self.undecided() == 0
+    }
+
+    /// Whether something is not as it should be, beside what is undecided.
+    pub fn fails(&self) -> bool {
+        self.broken.is_some()
+            || self.findings.iter().any(Finding::fails)
+            || !self.missed.is_empty()
+            || !self.not_reached.is_empty()
+            || self.unexpected_errors() > 0
+            || self.failed_expectations() > 0
     }
 
     /// How many `expect` lines do not hold, the ones that were never reached included.
     pub fn failed_expectations(&self) -> usize {
-        self.expectations.iter().filter(|judged| !judged.holds()).count()
+        self.expectations.iter().filter(|judged| !judged.holds() && !judged.is_undecided()).count()
+    }
+
+    /// How many `expect` lines are undecided.
+    pub fn undecided(&self) -> usize {
+        self.expectations.iter().filter(|judged| judged.is_undecided()).count()
     }
 
     /// The calls that failed without a word about it: no line expects that, and no finding says why.

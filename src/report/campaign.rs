@@ -3,12 +3,12 @@
 //! It says what each outcome is and how to see it again. Which runs there were, and what tells outcomes apart, is not its
 //! affair.
 
+use super::aspects::{AspectPart, aspect_part};
 use super::document::{Document, Notation};
 use super::{Origin, SCHEMA};
 use crate::base::StmtId;
-use crate::explore::campaign::{Aspect, Campaign, Outcome, Seen, Served, Spread, Standing};
-use crate::explore::{Schedule, Strategy};
-use crate::oracle::Role;
+use crate::explore::campaign::{Campaign, Outcome, Seen, Served, Spread};
+use crate::explore::{Bound, Choices, Schedule};
 use crate::scenario::Program;
 use crate::trace::Policy;
 use serde::Serialize;
@@ -24,8 +24,6 @@ pub struct Explored<'a> {
     pub campaign: &'a Campaign,
     /// Where they came from; the seed is the first one.
     pub origin: Origin,
-    /// How choices were made.
-    pub strategy: Strategy,
     /// What repeats the first run.
     pub schedule: Schedule,
     /// The scenario as a word of a command.
@@ -65,16 +63,6 @@ impl Ended {
     }
 }
 
-impl Standing {
-    const fn name(self) -> &'static str {
-        match self {
-            Standing::Fails => "fails",
-            Standing::Told => "told",
-            Standing::Expected => "expected",
-        }
-    }
-}
-
 #[derive(Serialize)]
 struct Header<'a> {
     schema: u32,
@@ -85,9 +73,20 @@ struct Header<'a> {
     path: &'a str,
     model: &'a str,
     profile: &'a str,
-    strategy: &'a str,
+    strategy: String,
     base_seed: u64,
     jitter: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound: Option<BoundPart>,
+}
+
+#[derive(Serialize)]
+struct BoundPart {
+    threads: u64,
+    calls: u64,
+    depth: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -98,27 +97,6 @@ struct OutcomeLine<'a> {
     seed: u64,
     schedule: String,
     aspects: Vec<AspectPart<'a>>,
-}
-
-#[derive(Serialize)]
-struct AspectPart<'a> {
-    what: &'a str,
-    line: u32,
-    text: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    standing: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    others: Option<Vec<OtherPart<'a>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<Vec<&'a str>>,
-}
-
-#[derive(Serialize)]
-struct OtherPart<'a> {
-    role: &'a str,
-    line: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -165,7 +143,11 @@ impl<'a> Explored<'a> {
     /// The command that shows the first run with an outcome.
     pub(super) fn replay(&self, seen: Seen) -> String {
         let Self { file, shown_with, .. } = self;
-        format!("millpond replay {} {file}{shown_with}", self.schedule.with_seed(seen.first))
+        format!("millpond replay {} {file}{shown_with}", self.schedule_of(seen))
+    }
+
+    fn schedule_of(&self, seen: Seen) -> Schedule {
+        self.schedule.with_choices(Choices::Drawn { strategy: self.origin.strategy, seed: seen.first })
     }
 
     /// Of the pools that had any memory, what they are called and the most that they had reserved.
@@ -190,9 +172,10 @@ impl<'a> Explored<'a> {
             path: &self.origin.path,
             model: &self.origin.model,
             profile: &self.origin.profile,
-            strategy: self.strategy.name(),
+            strategy: self.origin.strategy.to_string(),
             base_seed: self.campaign.base,
             jitter: self.origin.jitter,
+            bound: Bound::of(self.program).map(bound_part),
         };
         let mut document = Document::new(notation, &header, "outcomes", out);
         for (nth, (outcome, seen)) in self.campaign.by_runs().into_iter().enumerate() {
@@ -202,8 +185,8 @@ impl<'a> Explored<'a> {
     }
 
     fn outcome_line(&self, nth: usize, Outcome(aspects): &'a Outcome, seen: Seen) -> OutcomeLine<'a> {
-        let schedule = self.schedule.with_seed(seen.first).to_string();
-        let aspects = aspects.iter().map(|aspect| self.aspect_part(aspect)).collect();
+        let schedule = self.schedule_of(seen).to_string();
+        let aspects = aspects.iter().map(|aspect| aspect_part(self.program, aspect)).collect();
         OutcomeLine {
             outcome: nth + 1,
             runs: seen.runs,
@@ -212,37 +195,6 @@ impl<'a> Explored<'a> {
             schedule,
             aspects,
         }
-    }
-
-    fn aspect_part(&self, aspect: &'a Aspect) -> AspectPart<'a> {
-        let (line, text) = self.line(aspect.stmt());
-        let plain =
-            |what| AspectPart { what, line, text, code: None, standing: None, others: None, by: None };
-        match aspect {
-            Aspect::Stopped(_) => plain("stopped"),
-            Aspect::Missed(_) => plain("missed"),
-            Aspect::Mismatch(_) => plain("mismatch"),
-            Aspect::NotReached(_) => plain("not_reached"),
-            Aspect::Finding { kind, others, standing, .. } => {
-                let others = others.iter().map(|(role, stmt)| self.other(*role, *stmt));
-                AspectPart {
-                    code: Some(kind.name()),
-                    standing: Some(standing.name()),
-                    others: Some(others.collect()),
-                    ..plain("finding")
-                }
-            }
-            Aspect::Failed { failure, standing, .. } => {
-                AspectPart { code: Some(failure.name()), standing: Some(standing.name()), ..plain("failed") }
-            }
-            Aspect::Served(_, classes) => {
-                AspectPart { by: Some(classes.iter().map(Policy::name).collect()), ..plain("served") }
-            }
-        }
-    }
-
-    fn other(&self, role: Role, stmt: Option<StmtId>) -> OtherPart<'a> {
-        OtherPart { role: role.name(), line: stmt.map(|stmt| self.line(stmt).0) }
     }
 
     /// Where a statement stands, and its text.
@@ -275,6 +227,11 @@ impl<'a> Explored<'a> {
         let by = Policy::ALL.iter().map(|policy| policy.name()).zip(served.by);
         ServedPart { line, text, calls: served.calls(), failed: served.failed, by: by.collect() }
     }
+}
+
+fn bound_part(bound: Bound) -> BoundPart {
+    let Bound { threads, calls, depth } = bound;
+    BoundPart { threads, calls, depth, runs: bound.runs() }
 }
 
 fn spread_part(spread: &Spread) -> Option<SpreadPart> {

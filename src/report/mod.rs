@@ -3,6 +3,7 @@
 //!
 //! It decides how things look and nothing else. It opens no files, asks no clock and knows no terminal.
 
+mod aspects;
 mod campaign;
 mod document;
 mod findings;
@@ -15,8 +16,11 @@ mod snapshot;
 mod states;
 mod sweep;
 mod text;
+mod timings;
 mod tried;
+mod worst;
 
+use crate::explore::Strategy;
 pub use campaign::{Ended, Explored};
 pub use document::Notation;
 pub use findings::{Told, explained, shown};
@@ -26,8 +30,10 @@ pub use sarif::Sarif;
 pub use snapshot::Snapshots;
 pub use states::States;
 pub use sweep::{Sweep, SweepRow, Tally};
-pub use text::{Closing, Compared, Failing, Options, Text, failures};
+pub use text::{Closing, Compared, Failing, Options, Text, failures, stopped};
+pub use timings::Timings;
 pub use tried::{remedy, tried};
+pub use worst::{Measure, Searched, Worst};
 
 /// What a report says about where the run came from.
 #[derive(Clone, Debug)]
@@ -38,17 +44,23 @@ pub struct Origin {
     pub model: String,
     /// The profile.
     pub profile: String,
-    /// The seed.
+    /// The seed; 0 where nothing is drawn.
     pub seed: u64,
+    /// Whether durations are unknown, and choices told.
+    pub untimed: bool,
     /// By how many percents constant durations vary.
     pub jitter: u8,
+    /// How choices are made.
+    pub strategy: Strategy,
 }
 
 impl Origin {
     /// What a run depends on beside the text.
     fn facts(&self) -> String {
-        let Self { model, profile, seed, jitter, .. } = self;
+        let Self { model, profile, seed, jitter, strategy, untimed, .. } = self;
         let jitter = if *jitter > 0 { format!(", jitter {jitter}%") } else { String::new() };
-        format!("{model}, {profile}, seed {seed}{jitter}")
+        let strategy = if *strategy == Strategy::Random { String::new() } else { format!(", {strategy}") };
+        let drawn = if *untimed { "untimed".to_owned() } else { format!("seed {seed}") };
+        format!("{model}, {profile}, {drawn}{jitter}{strategy}")
     }
 }

@@ -66,8 +66,22 @@ impl Page<'_> {
         let findings = self.of.told.iter().map(|told| self.finding(&book, told));
         let failures = self.of.failures().map(|failing| self.failing(failing));
         let results: Vec<Value> = findings.chain(failures).collect();
-        let description = if self.of.status == 0 { "the scenario holds" } else { "the scenario fails" };
-        let Origin { model, profile, seed, jitter, .. } = &self.of.origin;
+        let description = match self.of.status {
+            0 => "the scenario holds",
+            3 => "it is not decided whether the scenario holds",
+            _ => "the scenario fails",
+        };
+        let Origin { model, profile, seed, jitter, strategy, untimed, .. } = &self.of.origin;
+        let mut properties = json!({
+            "model": model,
+            "profile": profile,
+            "seed": seed,
+            "jitter": jitter,
+            "strategy": strategy.to_string(),
+        });
+        if *untimed {
+            properties["untimed"] = true.into();
+        }
         let document = json!({
             "$schema": SCHEMA,
             "version": "2.1.0",
@@ -84,7 +98,7 @@ impl Page<'_> {
                 }],
                 "artifacts": [{ "location": self.artifact() }],
                 "columnKind": "unicodeCodePoints",
-                "properties": { "model": model, "profile": profile, "seed": seed, "jitter": jitter },
+                "properties": properties,
                 "results": results,
             }],
         });
@@ -100,10 +114,11 @@ impl Page<'_> {
         let others = self.codes.iter().skip(FindingKind::ALL.len()).map(|code| {
             let what = match *code {
                 "expectation" => "What a line expects is not so",
+                "undecided" => "Whether it is so in all timings is not decided",
                 "stopped" => "The run was given up before its end",
                 _ => "A call fails, and no line says so",
             };
-            rule_of(code, what, &format!("For more: millpond explain {code}"), "error")
+            rule_of(code, what, &format!("For more: millpond explain {code}"), level_of(code))
         });
         kinds.chain(others).collect()
     }
@@ -167,7 +182,7 @@ impl Page<'_> {
         json!({
             "ruleId": failing.code,
             "ruleIndex": self.rule_index(failing.code),
-            "level": "error",
+            "level": level_of(failing.code),
             "message": { "text": failing.text },
             "locations": [{ "physicalLocation": {
                 "artifactLocation": self.artifact(), "region": { "startLine": line },
@@ -222,6 +237,11 @@ const fn level(severity: Severity) -> &'static str {
         Severity::Warning => "warning",
         Severity::Lint => "note",
     }
+}
+
+/// How bad it is that something fails.
+fn level_of(code: &str) -> &'static str {
+    if code == "undecided" { "warning" } else { "error" }
 }
 
 fn fingerprint(code: &str, text: &str) -> String {

@@ -6,8 +6,8 @@ use super::compute::{common_unit, default_stream_word};
 use super::names::{Kind, Meaning, label_kind};
 use super::value::unit_name;
 use super::{
-    Action, Chosen, Demand, Expect, Formula, Instruction, Outcome, Place, SnapshotLine, SyncTarget, Unit,
-    Value, codes,
+    Action, Chosen, Demand, Expect, Formula, Instruction, Outcome, Place, Quantifier, SnapshotLine,
+    SyncTarget, Unit, Value, codes,
 };
 use crate::base::{BufferId, Diagnostic, Span, StmtId, stable_hash};
 use crate::syntax::ast::{self, CallKind, Operation, Path, Relation};
@@ -363,6 +363,27 @@ impl Checker<'_> {
 
     pub(super) fn expect(&mut self, span: Span, expect: &ast::Expect) {
         let stmt = self.begin(span, Outcome::Succeeds);
+        let ast::Expect::OverTimings { quantifier, of } = expect else { return self.demand(stmt, expect) };
+        let before = self.expects.len();
+        self.demand(stmt, of);
+        let quantifier = Some(match quantifier {
+            ast::Quantifier::Always => Quantifier::Always,
+            ast::Quantifier::Sometimes => Quantifier::Sometimes,
+            ast::Quantifier::Never => Quantifier::Never,
+        });
+        let new = self.expects.iter_mut().skip(before);
+        new.for_each(|expect| expect.quantifier = quantifier);
+        if let ast::Expect::Moments { .. } = **of {
+            let message = "nothing is known of when something happens in other timings";
+            let diagnostic = Diagnostic::error(codes::UNTIMED_MOMENT, message, span, "");
+            self.tell(
+                diagnostic
+                    .help("leave out `always`, `sometimes` or `never`: the line is about each run then"),
+            );
+        }
+    }
+
+    fn demand(&mut self, stmt: StmtId, expect: &ast::Expect) {
         match expect {
             ast::Expect::Compare { left, comparator, right }
                 if let Some(device) = self.current_pool(left) =>
@@ -391,6 +412,9 @@ impl Checker<'_> {
             }
             ast::Expect::NoFindings => self.whole_run(stmt, Demand::NoFindings),
             ast::Expect::NoLeaks => self.whole_run(stmt, Demand::NoLeaks),
+            ast::Expect::Occurs { kind, not } => self.occurs(stmt, kind, *not),
+            // The grammar has none within another one.
+            ast::Expect::OverTimings { .. } => {}
         }
     }
 
@@ -409,7 +433,7 @@ impl Checker<'_> {
             self.error(codes::WRONG_UNIT, "`on` and `off` have no order", comparator.span, label);
             return;
         }
-        let expect = self.expects.push(Expect { stmt, demand: Demand::Compare { comparison, unit } });
+        let expect = self.expects.push(Expect::new(stmt, Demand::Compare { comparison, unit }));
         let action = Action::Compare { expect, left: left.formula, right: right.formula };
         self.code.push(Instruction::Call { stmt, action });
     }
@@ -433,14 +457,14 @@ impl Checker<'_> {
             Relation::Reaches { .. } => return,
         };
         let (Some(subject), Some(object), Some(demand)) = (subject, object, demand) else { return };
-        let expect = self.expects.push(Expect { stmt, demand });
+        let expect = self.expects.push(Expect::new(stmt, demand));
         self.code.push(Instruction::Call { stmt, action: Action::Relate { expect, subject, object } });
     }
 
     fn ready_on(&mut self, stmt: StmtId, subject: Option<Chosen<BufferId>>, stream: &Path, not: bool) {
         let on = self.stream(stream);
         let Some((subject, on)) = subject.zip(on) else { return };
-        let expect = self.expects.push(Expect { stmt, demand: Demand::ReadyOn { not } });
+        let expect = self.expects.push(Expect::new(stmt, Demand::ReadyOn { not }));
         let action = Action::ExpectReady { expect, subject, on };
         self.code.push(Instruction::Call { stmt, action });
     }

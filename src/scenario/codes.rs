@@ -33,6 +33,7 @@ pub(super) const MISPLACED_DECLARATION: Code = Code("misplaced_declaration");
 pub(super) const NOT_IN_A_GRAPH: Code = Code("not_in_a_graph");
 pub(super) const RUN_TOO_LONG: Code = Code("run_too_long");
 pub(super) const TOO_MANY_NAMES: Code = Code("too_many_names");
+pub(super) const UNTIMED_MOMENT: Code = Code("untimed_moment");
 pub(super) const UNCLEAR_LAUNCH: Code = Code("unclear_launch");
 pub(super) const EMPTY_PART: Code = Code("empty_part");
 pub(super) const PART_OUT_OF_RANGE: Code = Code("part_out_of_range");
@@ -98,6 +99,7 @@ pub const TABLE: &[(Code, &str)] = &[
     (RUN_TOO_LONG, "The loops make the run longer than 100,000,000 statements."),
     (TOO_MANY_NAMES, "An array is too large, or there are too many names."),
     (UNCLEAR_LAUNCH, "An expectation names a kernel, and not just one line above it launches that kernel."),
+    (UNTIMED_MOMENT, "An expectation about all timings asks when something happens."),
     (EMPTY_PART, "A part of a buffer ends where it begins, or before."),
     (PART_OUT_OF_RANGE, "A part ends beyond the end of its buffer."),
     (OUT_OF_REACH, "Memory is touched by who cannot reach it, such as device memory by the host."),

@@ -11,6 +11,31 @@ pub struct Expect {
     pub stmt: StmtId,
     /// What it demands.
     pub demand: Demand,
+    /// Of which timings it demands that; `None`: of each run by itself.
+    pub quantifier: Option<Quantifier>,
+}
+
+impl Expect {
+    /// A line about each run by itself.
+    pub const fn new(stmt: StmtId, demand: Demand) -> Self {
+        Self { stmt, demand, quantifier: None }
+    }
+
+    /// Whether what it speaks of is no error where it happens, since the line says that it does.
+    pub fn expects_it(&self) -> bool {
+        self.quantifier != Some(Quantifier::Never)
+    }
+}
+
+/// Of how many timings something is demanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantifier {
+    /// Of all of them.
+    Always,
+    /// Of at least one.
+    Sometimes,
+    /// Of none.
+    Never,
 }
 
 /// What an `expect` line demands.
@@ -95,6 +120,15 @@ pub enum Demand {
     NoFindings,
     /// `no leaks`: judged at the end of the run.
     NoLeaks,
+    /// `[no] out_of_memory`: whether a call fails so or that is found, judged at the end of the run.
+    Occurs {
+        /// How a call may fail.
+        failure: Option<Failure>,
+        /// What may be found.
+        finding: Option<FindingKind>,
+        /// Whether it must rather not.
+        not: bool,
+    },
 }
 
 /// A buffer whose name needs no run to be known.

@@ -6,11 +6,23 @@ use super::names::{Kind, Meaning};
 use super::{Allowed, Demand, Element, Expect, Formula, Outcome, codes};
 use crate::base::{BufferId, Diagnostic, Span, StmtId};
 use crate::syntax::ast::{self, Name, Path};
-use crate::trace::{FindingKind, Severity};
+use crate::trace::{Failure, FindingKind, Severity};
 
 impl Checker<'_> {
     pub(super) fn whole_run(&mut self, stmt: StmtId, demand: Demand) {
-        self.expects.push(Expect { stmt, demand });
+        self.expects.push(Expect::new(stmt, demand));
+    }
+
+    /// An error, or something that may be found; some words are both.
+    pub(super) fn occurs(&mut self, stmt: StmtId, kind: &Name, not: bool) {
+        let failure = Failure::ALL.into_iter().find(|failure| failure.name() == kind.text);
+        let finding = FindingKind::ALL.into_iter().find(|finding| finding.name() == kind.text);
+        if failure.is_some() || finding.is_some() {
+            return self.whole_run(stmt, Demand::Occurs { failure, finding, not });
+        }
+        let failures = Failure::ALL.into_iter().map(|failure| (failure.name(), ()));
+        let findings = FindingKind::ALL.into_iter().map(|finding| (finding.name(), ()));
+        self.word(kind, codes::UNKNOWN_FINDING, "error and no finding called", failures.chain(findings));
     }
 
     pub(super) fn allow(&mut self, span: Span, allow: &ast::Allow) {
@@ -57,7 +69,7 @@ impl Checker<'_> {
             return;
         };
         let demand = Demand::Finding { kind, on: on.flatten(), at: at.flatten(), times: times.flatten() };
-        self.expects.push(Expect { stmt, demand });
+        self.expects.push(Expect::new(stmt, demand));
     }
 
     /// Until all names are known, the place in the list of names stands for the first of them.

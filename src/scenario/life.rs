@@ -82,7 +82,7 @@ impl Checker<'_> {
             self.code.push(Instruction::Call { stmt, action: Action::Peek { reading, register } });
             Formula::Register(register)
         });
-        let expect = self.expects.push(Expect { stmt, demand: Demand::CurrentPool { not } });
+        let expect = self.expects.push(Expect::new(stmt, Demand::CurrentPool { not }));
         self.code.push(Instruction::Call { stmt, action: Action::Compare { expect, left, right } });
     }
 

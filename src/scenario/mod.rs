@@ -35,6 +35,7 @@ mod reach;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod turns;
 mod value;
 
 pub use action::{Action, Called, ExportOf, ImportInto};
@@ -43,7 +44,7 @@ pub use check::{NAMES_MAX, RUN_STATEMENTS_MAX, check};
 pub use codes::TABLE as CODES;
 pub use cursor::{Cursor, Step};
 pub use declare::model_named;
-pub use demand::{Demand, Element, Expect, Moment, When};
+pub use demand::{Demand, Element, Expect, Moment, Quantifier, When};
 pub use graphs::GraphAction;
 pub use levels::{Allowed, Levels};
 pub use program::{

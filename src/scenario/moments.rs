@@ -28,7 +28,7 @@ impl Checker<'_> {
         };
         if let Some((subject, object)) = subject.zip(object) {
             let demand = Demand::Moments { subject, comparison, object };
-            self.expects.push(Expect { stmt, demand });
+            self.expects.push(Expect::new(stmt, demand));
         }
     }
 

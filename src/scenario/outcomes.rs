@@ -14,8 +14,7 @@ impl Checker<'_> {
         let call = self.called(call);
         let failure = error.map(|error| self.failure(error));
         let (Some(call), None | Some(Some(_))) = (call, failure) else { return };
-        let expect =
-            self.expects.push(Expect { stmt, demand: Demand::Fails { not, failure: failure.flatten() } });
+        let expect = self.expects.push(Expect::new(stmt, Demand::Fails { not, failure: failure.flatten() }));
         self.code.push(Instruction::Call { stmt, action: Action::ExpectEnded { expect, call } });
     }
 

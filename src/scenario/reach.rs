@@ -89,7 +89,7 @@ impl Checker<'_> {
         let register = self.register();
         self.code.push(Instruction::Call { stmt, action: Action::Peek { reading, register } });
         let demand = Demand::Reaches { not, reach: access.map(reach_of) };
-        let expect = self.expects.push(Expect { stmt, demand });
+        let expect = self.expects.push(Expect::new(stmt, demand));
         let (left, right) = (Formula::Register(register), Formula::Constant(0));
         self.code.push(Instruction::Call { stmt, action: Action::Compare { expect, left, right } });
     }

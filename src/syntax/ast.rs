@@ -11,7 +11,7 @@ mod threads;
 mod value;
 
 pub use create::{Create, Created};
-pub use expect::{Allow, Expect, Moment, Relation, When};
+pub use expect::{Allow, Expect, Moment, Quantifier, Relation, When};
 pub use graphs::*;
 pub use memory::*;
 pub use processes::*;

@@ -476,6 +476,15 @@ impl Display for Expect {
             }
             Expect::NoFindings => f.write_str("no findings"),
             Expect::NoLeaks => f.write_str("no leaks"),
+            Expect::Occurs { kind, not } => write!(f, "{}{kind}", if *not { "no " } else { "" }),
+            Expect::OverTimings { quantifier, of } => {
+                let word = match quantifier {
+                    Quantifier::Always => "always",
+                    Quantifier::Sometimes => "sometimes",
+                    Quantifier::Never => "never",
+                };
+                write!(f, "{word} {of}")
+            }
         }
     }
 }

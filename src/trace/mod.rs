@@ -30,7 +30,7 @@ pub use operands::{Ended, Operands, Readiness};
 pub use reach::{DeviceSet, Reach};
 pub use setup::{
     Attributes, CollectiveSetup, DeviceSetup, EventSetup, HandleType, HostCosts, Location, Model, PoolSetup,
-    Remap, Reuse, Rules, Setup, StreamKind, StreamSetup,
+    Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Turns,
 };
 pub use sink::{Detail, Nothing, Sink};
 pub use state::{Account, Block, BlockState, Ledger, PendingFree, PoolPicture, PoolState};

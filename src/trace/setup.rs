@@ -41,6 +41,8 @@ pub struct Setup {
     pub host: HostCosts,
     /// By how many percents constant durations vary, those of the host and of its calls too. 0: not at all.
     pub jitter: u8,
+    /// Which of several host threads calls first that could.
+    pub turns: Turns,
 }
 
 impl Setup {
@@ -75,8 +77,23 @@ impl Default for Setup {
             rules: Rules::default(),
             host: HostCosts::default(),
             jitter: 0,
+            turns: Turns::default(),
         }
     }
+}
+
+/// Which of several host threads calls first that could call at the same time. Either way the seed draws it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Turns {
+    /// Each has the same chance each time.
+    #[default]
+    Drawn,
+    /// The one of the highest priority: priorities are drawn before the run, and so are the calls before which a thread gets a
+    /// lower one, one call less than the depth.
+    ByPriority {
+        /// How many orderings a fault may need so that it is found as often as is promised; at least 1.
+        depth: u8,
+    },
 }
 
 /// An allocator that a program can run on.

@@ -1,7 +1,12 @@
 //! `millpond explore` and `millpond replay` from outside: the same bytes from any number of threads, shares that are known by
 //! counting, a command for each outcome that shows it again, and schedules that are refused.
 
+mod interleavings;
+mod pct;
+mod rare;
 mod replay;
+mod threads;
+mod untimed;
 
 use super::cli::{Folder, err, out, status};
 use serde_json::Value;
@@ -62,6 +67,7 @@ fn threads_do_not_matter() {
     for (file, more) in [
         (QUARTER, &["--seeds", "1500"][..]),
         (TIE, &["--seeds", "1500", "--base-seed", "18446744073709551000"]),
+        (TIE, &["--seeds", "1500", "--strategy", "pct"]),
         (TIMING, &["--until-stable", "--jitter", "10%"]),
         (&many, &["--seeds", "1100"]),
     ] {
@@ -231,6 +237,7 @@ fn the_status_says_what_came_of_the_runs() {
         &["explore", &mistaken, "-o", &kept][..],
         &["explore", "missing.scn", "-o", &kept],
         &["explore", QUARTER, "--seeds", "0", "-o", &kept],
+        &["explore", QUARTER, "--depth", "2", "-o", &kept],
         &["explore", QUARTER, "--time", "5", "-o", &kept],
         &["explore", QUARTER, "--strategy", "luck", "-o", &kept],
         &["explore", QUARTER, "--variant", "off", "-o", &kept],
@@ -300,9 +307,12 @@ fn the_page_has_the_fields() {
         value.as_object().expect("an object").keys().cloned().collect()
     };
     let explored = explore(&["scenarios/reuse/follow_event/twins.scn", "--variant", "off", "--seeds", "3"]);
-    assert_eq!(keys(&explored.header), fields("header"));
+    let headers = [&explored.header, &explore(&[TIE, "--seeds", "1", "--strategy", "pct"]).header].map(keys);
+    assert_eq!(headers.into_iter().flatten().collect::<BTreeSet<_>>(), fields("header"));
     assert_eq!(keys(&explored.summary), fields("summary"));
-    let tie = explore(&[TIE, "--seeds", "20"]);
+    let tie = explore(&[TIE, "--seeds", "20", "--strategy", "pct"]);
+    let bound = keys(&tie.header["bound"]);
+    assert!(bound.iter().all(|field| page.contains(&format!("`{field}`"))), "{bound:?}");
     let hazard = explore(&["scenarios/hazards/use_after_free.scn", "--seeds", "2"]);
     let outcomes = || tie.outcomes.iter().chain(&hazard.outcomes).chain(&explored.outcomes);
     assert!(outcomes().all(|outcome| keys(outcome) == fields("outcome")));
@@ -310,7 +320,8 @@ fn the_page_has_the_fields() {
     let seen: BTreeSet<String> = aspects.flat_map(keys).collect();
     assert_eq!(seen, fields("aspect"));
 
-    let text = out(&millpond(&["explore", TIE, "--seeds", "20", "--format", "ron"]));
+    let ron = ["explore", TIE, "--seeds", "20", "--strategy", "pct", "--format", "ron"];
+    let text = out(&millpond(&ron));
     let document: ron::Value = ron::from_str(&text).expect("it is one RON document");
     let value = serde_json::to_value(&document).expect("RON has no more than JSON has");
     assert_eq!(value["header"], tie.header);

@@ -160,6 +160,18 @@ fn visit_run(page: &Page, text: &str, seen: &mut Fields) {
     }
 }
 
+/// Adds what runs print of which one knows all timings, and of which one is found among them.
+fn visit_timings(page: &Page, folder: &Folder, seen: &mut Fields) {
+    let text = "stream s\ns: x = alloc 1MiB\ns: free x\nexpect always gpu0.default_pool.maps == 2\nexpect never leak\n";
+    let file = folder.file("timings.scn", text).display().to_string();
+    visit_run(page, &out(&folder.millpond(&["run", &file, "--format", "json"])), seen);
+    visit_run(page, &out(&folder.millpond(&["run", &file, "--limit", "1", "--format", "json"])), seen);
+    let all = out(&folder.millpond(&["explore", &file, "--untimed", "--format", "json"]));
+    let outcome: Value = serde_json::from_str(all.lines().nth(1).expect("an outcome")).expect("an object");
+    let schedule = outcome["schedule"].as_str().expect("a word");
+    visit_run(page, &out(&folder.millpond(&["replay", schedule, &file, "--format", "json"])), seen);
+}
+
 fn scenarios(folder: &str, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("the scenarios are there") {
         let path = entry.expect("a folder can be read").path().display().to_string();
@@ -186,9 +198,20 @@ fn the_page_has_what_is_printed() {
     let variant = ["run", "scenarios/reuse/internal/twins.scn", "--variant", "off", "--format", "json"];
     let output = folder.command(&variant).current_dir(ROOT).output().expect("millpond starts");
     visit_run(&page, &out(&output), &mut seen);
+    let tie = "scenarios/explore/who_calls_first.scn";
+    let explored = ["explore", tie, "--strategy", "pct", "--seeds", "1", "--format", "json"];
+    let output = folder.command(&explored).current_dir(ROOT).output().expect("millpond starts");
+    let explored = out(&output);
+    let outcome: Value =
+        explored.lines().nth(1).and_then(|line| serde_json::from_str(line).ok()).expect("an outcome");
+    let schedule = outcome["schedule"].as_str().expect("a word");
+    let replayed = ["replay", schedule, tie, "--format", "json"];
+    let output = folder.command(&replayed).current_dir(ROOT).output().expect("millpond starts");
+    visit_run(&page, &out(&output), &mut seen);
     let varied = ["run", "scenarios/readme.scn", "--jitter", "5%", "--format", "json"];
     let output = folder.command(&varied).current_dir(ROOT).output().expect("millpond starts");
     visit_run(&page, &out(&output), &mut seen);
+    visit_timings(&page, &folder, &mut seen);
     let mut wrong = String::new();
     for section in page.fields.keys().chain(seen.keys()).collect::<BTreeSet<_>>() {
         let (none, is_there) = (BTreeSet::new(), page.fields.contains_key(section));

@@ -33,8 +33,8 @@ impl Chooser for Drawn {
         }
     }
 
-    fn pick(&mut self, among: usize) -> usize {
-        self.0.below(among as u64) as usize
+    fn pick(&mut self, among: &[HostId], _: &dyn Fn(HostId) -> bool) -> usize {
+        self.0.below(among.len() as u64) as usize
     }
 }
 

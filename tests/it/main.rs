@@ -61,6 +61,8 @@ mod sweep;
 mod threads;
 mod tidy;
 #[cfg(feature = "cli")]
+mod timings;
+#[cfg(feature = "cli")]
 mod variants;
 
 /// How many rounds a randomised test makes: a small budget by default, fifty times as many with `MILLPOND_FULL=1`.

@@ -174,6 +174,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "stream s\nkernel k() takes 1us\ns: k()\ns: k() as second\nexpect second ends < 3us\n",
     ),
     example(
+        "untimed_moment",
+        "stream s\nkernel k() takes 1us\ns: k()\nexpect always k ends < 3us\n",
+        "stream s\nkernel k() takes 1us\ns: k()\nexpect k ends < 3us\n",
+    ),
+    example(
         "empty_part",
         "stream s\ns: x = alloc 1MiB\ns: memset x[8KiB..4KiB]\n",
         "stream s\ns: x = alloc 1MiB\ns: memset x[4KiB..8KiB]\n",

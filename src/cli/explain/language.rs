@@ -404,6 +404,28 @@ parts may be left out. An error that no line expects fails the run; `millpond ex
 What a line allows does not count.",
     ),
     form("leaks", "expect no leaks", EXPECTATIONS, "Expects that all memory is freed: a leak is an error then, and not a warning."),
+    form(
+        "always",
+        "expect always POOL.reserved_high <= 256MiB",
+        EXPECTATIONS,
+        "Expects something in every timing of the model and profile, whatever takes how long; any expectation may stand behind it.
+A search through all timings decides it, or comes to its limit (`--limit`) and leaves it undecided. `expect always no findings`
+is the strongest one. A line that fails shows a command that repeats the timing which does.",
+    ),
+    form(
+        "sometimes",
+        "expect sometimes out_of_memory",
+        EXPECTATIONS,
+        "Expects something in at least one timing; any expectation, an error or a finding may stand behind it.
+The report shows a command that repeats such a timing. An error that it speaks of fails no run.",
+    ),
+    form(
+        "never",
+        "expect never use_after_free",
+        EXPECTATIONS,
+        "Expects something in no timing; any expectation, an error or a finding may stand behind it.
+`expect always no use_after_free` says the same.",
+    ),
     word(
         "allow",
         EXPECTATIONS,

@@ -313,6 +313,13 @@ changed the figure, or the allocation that the line is about. An expectation wai
 does.",
         "scenarios/basics/statistics.scn",
     ),
+    failure(
+        "undecided",
+        "Whether a line with `always`, `sometimes` or `never` holds is not known.
+The search through all timings came to its limit, and no timing that it had seen by then settles the line; `--limit` takes a
+larger one. It is so, too, where a value hangs on how long something took. It counts as neither passed nor failed: exit status 3.",
+        "scenarios/explore/sometimes.scn",
+    ),
     finding(
         "use_before_alloc",
         "Memory is used, and nothing orders that after its allocation.
@@ -488,10 +495,20 @@ allocates was served. How often something was so in a loop is no difference, nor
     exploration(
         "schedule",
         "What one run depends on, in one word.
-It has the version of Millpond, a hash of the scenario, the model, the profile with a hash, the strategy and the seed, and
-where they are not as usual the jitter and the variant. `millpond replay SCHEDULE FILE` makes the run again. Comments,
+It has the version of Millpond, a hash of the scenario, the model, the profile with a hash, the strategy (with its depth), the
+seed, and where they are not as usual the jitter and the variant. One that `explore --untimed` has found has `untimed` and its
+choices in place of strategy and seed. `millpond replay SCHEDULE FILE` makes the run again. Comments,
 blank lines and spaces of the scenario may change; where anything else has, the schedule is refused.",
         "scenarios/explore/a_quarter_of_the_runs.scn",
+    ),
+    exploration(
+        "untimed",
+        "Every timing, and not only some: `millpond explore FILE --untimed`.
+Nothing is taken to be known of how long anything takes: an operation may complete at any time after what it waits for, and a host
+thread may make its next call at any time, also behind a `sleep`. The search branches where a call observes how far devices have got
+and where the order of two threads' calls counts. Where it says \"covered\" there is no further outcome, with this model and
+profile. It makes at most 10,000,000 calls, or as many as `--limit` says. What hangs on times, such as `starts >= 5us`, is not judged.",
+        "scenarios/explore/who_calls_first.scn",
     ),
     exploration(
         "jitter",
@@ -500,6 +517,15 @@ blank lines and spaces of the scenario may change; where anything else has, the 
 It goes for kernels, copies, functions and collectives, for `sleep`, and for what calls cost the host by the profile. Durations
 that are not constant are drawn as the scenario says.",
         "scenarios/explore/a_quarter_of_the_runs.scn",
+    ),
+    exploration(
+        "pct",
+        "Probabilistic concurrency testing: `millpond explore FILE --strategy pct --depth 3`.
+Of several host threads that could call, the one of the highest priority does. Priorities are drawn before a run, and so are
+the calls, one less than the depth, before which a thread gets a lower one. What takes so many orderings of calls is found by
+a run with at least the probability 1/(n k^(d-1)), for n host threads and k calls that they make at most once there are
+several. Durations are drawn as ever. Source: S. Burckhardt and others, ASPLOS 2010.",
+        "scenarios/stress/borrowed_in_the_rare_case.scn",
     ),
     exploration(
         "unseen",

@@ -1,17 +1,16 @@
 //! A campaign: one program run with one seed after the other, by several threads, and what came of it all.
 //!
-//! What it comes to is a function of the program, the strategy and the seeds. Runs are merged so that their order and grouping
+//! What it comes to is a function of the program, which says how choices are made, and the seeds. Runs are merged so that their order and grouping
 //! do not matter, so the number of threads does not either. It asks no clock; whether to go on is said by who asks.
 
 mod outcome;
 mod spread;
 mod stable;
 
-pub use outcome::{Aspect, Classes, Outcome, Served, Standing};
+pub use outcome::{Aspect, Classes, Looked, Onlooker, Outcome, Served, Standing};
 pub use spread::{Extreme, Spread};
 pub use stable::{STEP, UNSEEN_MAX};
 
-use super::Strategy;
 use crate::base::{IndexVec, PoolId, StmtId};
 use crate::engine::{Ending, Runner};
 use crate::oracle::{Expectations, Verdict};
@@ -29,8 +28,6 @@ const BLOCK: u64 = 64;
 /// What to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// How choices are made.
-    pub strategy: Strategy,
     /// The first seed; the others follow it, and after the greatest comes 0.
     pub base: u64,
     /// The most runs that are made.
@@ -191,7 +188,7 @@ impl<'p> Hand<'p> {
             let seed = plan.base.wrapping_add(nth);
             witness.begin();
             let mut judge = Expectations::new(program);
-            let ending = plan.strategy.run(runner, seed, (&mut judge, &mut *witness));
+            let ending = runner.run(seed, (&mut judge, &mut *witness));
             let verdict = judge.finish(super::broken(&ending));
             witness.outcome(program, &verdict, outcome);
             campaign.add(seed, outcome, &verdict, &ending, witness);

@@ -5,7 +5,10 @@
 //! over the runs ([`super::Spread`]).
 
 use crate::base::{IndexVec, PoolId, StmtId};
-use crate::oracle::{Role, Verdict};
+use crate::engine::Ending;
+use crate::explore::broken;
+use crate::explore::untimed::untime;
+use crate::oracle::{Expectations, Role, Verdict};
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Failure, FindingKind, Kind, Policy, Sink};
 
@@ -114,6 +117,52 @@ impl Served {
     }
 }
 
+/// The sink that judges one run without times and tells what it comes to.
+#[derive(Clone, Debug)]
+pub struct Onlooker<'p> {
+    program: &'p Program,
+    judge: Expectations<'p>,
+    witness: Witness,
+}
+
+/// What one run came to.
+#[derive(Clone, Debug)]
+pub struct Looked {
+    /// What tells it from others.
+    pub outcome: Outcome,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The most that each pool had reserved.
+    pub reserved_high: IndexVec<PoolId, u64>,
+}
+
+impl<'p> Onlooker<'p> {
+    /// One that has seen nothing yet.
+    pub fn new(program: &'p Program) -> Self {
+        Self { program, judge: Expectations::new(program), witness: Witness::new(program) }
+    }
+
+    /// What the run came to, without times, that has ended so.
+    pub fn finish(self, ending: &Ending) -> Looked {
+        let mut verdict = self.judge.finish(broken(ending));
+        untime(self.program, &mut verdict);
+        let mut outcome = Outcome::default();
+        self.witness.outcome(self.program, &verdict, &mut outcome);
+        Looked { outcome, verdict, reserved_high: self.witness.reserved_high }
+    }
+}
+
+impl Sink for Onlooker<'_> {
+    fn wants(&self, detail: Detail) -> bool {
+        self.judge.wants(detail) || self.witness.wants(detail)
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        self.judge.event(event);
+        self.witness.event(event);
+    }
+}
+
 /// The sink that looks at runs, one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Witness {
@@ -161,7 +210,8 @@ impl Witness {
         }));
         aspects.extend(verdict.missed.iter().map(|missed| Aspect::Missed(missed.stmt)));
         aspects.extend(verdict.not_reached.iter().map(|never| Aspect::NotReached(never.stmt)));
-        let mismatches = verdict.expectations.iter_enumerated().filter(|(_, judged)| judged.failed > 0);
+        let mismatches =
+            verdict.expectations.iter_enumerated().filter(|(_, judged)| judged.failed > 0 && !judged.is_open);
         aspects.extend(mismatches.map(|(expect, _)| Aspect::Mismatch(program.expects[expect].stmt)));
         aspects.extend(self.allocating.iter().map(|stmt| Aspect::Served(*stmt, self.classes[*stmt])));
         aspects.sort_unstable();

@@ -5,11 +5,13 @@
 //! each is a run by itself, in which devices had got exactly so far. So nothing has to be remembered of what was *not* complete,
 //! not even after a query that found nothing: the next call may find more.
 
+use super::Keeps;
 use super::frontier::{Frontier, Untimed};
 use crate::base::HostId;
-use crate::engine::{Asks, Cuts, Progress, Walk};
+use crate::engine::{Asks, Cuts, Progress, Stop, Walk};
 use crate::model::Allocator;
-use crate::trace::{Cut, Nothing};
+use crate::scenario::Program;
+use crate::trace::{Cut, Nothing, Sink};
 
 /// The walk of an exploration.
 pub(super) type Led<A> = Walk<A, Frontier, Untimed, Nothing>;
@@ -30,6 +32,18 @@ pub(super) struct Branches {
 pub(super) struct TooMany;
 
 impl Branches {
+    /// For a search that keeps this.
+    pub(super) fn new(keeps: Keeps) -> Self {
+        let mut branches = Self::default();
+        branches.asks.is_judged = keeps == Keeps::Decisions;
+        branches
+    }
+
+    /// Whether, of the latest call that was asked about, a judge can tell apart more than its answer does.
+    pub(super) fn only_judged(&self) -> bool {
+        self.asks.only_judged
+    }
+
     /// The cuts that make a difference to the next call of a host, beginning with the floor where that is one; none where the call
     /// cannot go on.
     pub(super) fn of<A: Allocator>(
@@ -55,7 +69,7 @@ impl Branches {
         self.answers.clear();
         for at in 0..self.reachable.len() {
             let cut = self.reachable.get(at);
-            match walk.foretell(host, cut) {
+            match walk.foretell(host, cut).filter(|_| !self.asks.only_judged) {
                 None => into.push(cut),
                 Some(answer) => keep_least(cut, answer, into, &mut self.answers),
             }
@@ -63,8 +77,22 @@ impl Branches {
         Ok(())
     }
 
+    /// Nobody can go on, however far devices get: they get to the end of what they have, and it is told who waits for whom.
+    pub(super) fn hang<A: Allocator, S: Sink>(
+        walk: &mut Walk<A, Frontier, Untimed, S>,
+        program: &Program,
+    ) -> Stop {
+        walk.progress().reach_all();
+        walk.advance();
+        walk.hang(program)
+    }
+
     /// Whether the next call of a host, or the one that blocks it, can go on as soon as devices let it.
-    pub(super) fn can_go_on<A: Allocator>(&mut self, walk: &mut Led<A>, host: HostId) -> bool {
+    pub(super) fn can_go_on<A: Allocator, S: Sink>(
+        &mut self,
+        walk: &mut Walk<A, Frontier, Untimed, S>,
+        host: HostId,
+    ) -> bool {
         if !walk.is_blocked(host) {
             return true;
         }

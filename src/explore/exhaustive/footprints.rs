@@ -4,8 +4,8 @@
 //! devices have got. What is not spelled out touches everything.
 
 use crate::base::{BufferId, EventId, StreamId};
-use crate::scenario::{Action, Chosen, Instruction, Place, Program, SyncTarget};
-use crate::trace::{StreamKind, Takes};
+use crate::scenario::{Action, Chosen, ImportInto, Instruction, Place, Program, SyncTarget};
+use crate::trace::{Access, StreamKind, Takes};
 
 /// A set of things.
 type Things = Vec<u64>;
@@ -19,13 +19,27 @@ pub(super) struct Footprint {
 }
 
 impl Footprint {
-    const fn everything() -> Self {
+    pub(super) const fn everything() -> Self {
         Self { is_everything: true, looks: Vec::new(), changes: Vec::new() }
     }
 
     fn is_empty(&self) -> bool {
         let is_zero = |things: &Things| things.iter().all(|word| *word == 0);
         !self.is_everything && is_zero(&self.looks) && is_zero(&self.changes)
+    }
+
+    /// Whether it is of something that is not spelled out.
+    pub(super) fn is_everything(&self) -> bool {
+        self.is_everything
+    }
+
+    /// The things, but for memory and progress, and whether they are changed.
+    pub(super) fn things(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
+        let word = |things: &Things, at: usize| things.get(at).copied().unwrap_or_default();
+        let bit = move |things: &Things, thing: usize| word(things, thing / 64) >> (thing % 64) & 1 == 1;
+        let count = self.looks.len().max(self.changes.len()) * 64;
+        let meets = move |thing: &usize| bit(&self.looks, *thing) || bit(&self.changes, *thing);
+        (SETTINGS..count).filter(meets).map(move |thing| (thing, bit(&self.changes, thing)))
     }
 
     /// Whether the order of the two makes a difference.
@@ -93,6 +107,11 @@ impl Footprints {
         Some(Self { own, next, ahead })
     }
 
+    /// What the call at a place touches.
+    pub(super) fn at(&self, place: usize) -> &Footprint {
+        &self.own[place]
+    }
+
     /// What the next turn of a thread may touch. `place`: the instruction that it comes to; `has_call`: it has a call from before.
     pub(super) fn next(&self, place: usize, has_call: bool) -> &Footprint {
         if has_call { &self.own[place.saturating_sub(1)] } else { &self.next[place] }
@@ -103,6 +122,14 @@ impl Footprints {
         footprint.conflicts(&self.ahead[place])
             || has_call && footprint.conflicts(&self.own[place.saturating_sub(1)])
     }
+}
+
+/// Whether an instruction gives memory another name.
+fn names_again(instruction: &Instruction) -> bool {
+    let Instruction::Call { action, .. } = instruction else {
+        return matches!(instruction, Instruction::View { .. });
+    };
+    matches!(action, Action::Import { into: ImportInto::Memory { .. }, .. })
 }
 
 fn is_call(instruction: &Instruction) -> bool {
@@ -134,20 +161,23 @@ fn closed(code: &[Instruction], own: &[Footprint], ends: impl Fn(&Instruction) -
     closed
 }
 
-/// The numbers of things: memory, the progress of devices, then streams, events, signals and names.
+/// The numbers of things: memory, the progress of devices, the settings of pools, then streams, events, signals and names.
 struct Numbers {
     events: usize,
     signals: usize,
     names: usize,
     /// Whether streams order each other by themselves, so that all of them are one thing.
     is_one_stream: bool,
+    /// Whether memory may have several names, so that all names are one thing.
+    is_one_name: bool,
     /// Whether a launch may have to wait for devices.
     may_launches_wait: bool,
 }
 
 const MEMORY: usize = 0;
 const PROGRESS: usize = 1;
-const STREAMS: usize = 2;
+const SETTINGS: usize = 2;
+const STREAMS: usize = 3;
 
 impl Numbers {
     fn of(program: &Program) -> Self {
@@ -159,6 +189,7 @@ impl Numbers {
             signals,
             names: signals + setup.signals,
             is_one_stream: setup.streams.iter().any(|stream| stream.kind == StreamKind::Legacy),
+            is_one_name: program.code.iter().any(names_again),
             may_launches_wait: setup.host.queue_depth.is_some(),
         }
     }
@@ -190,15 +221,18 @@ impl Numbers {
                 self.name(buffer, changes)?;
                 put(changes, MEMORY);
                 put(changes, PROGRESS);
+                put(looks, SETTINGS);
             }
             Action::Free { stream, buffer } => {
                 self.stream(stream, changes)?;
                 self.name(buffer, changes)?;
                 put(changes, MEMORY);
+                put(looks, SETTINGS);
             }
             Action::Launch { stream, takes, uses, .. } => {
                 self.stream(stream, changes)?;
-                self.uses(uses, looks)?;
+                uses.iter().try_for_each(|(place, access)| self.touches(place, *access, &mut footprint))?;
+                let Footprint { changes, .. } = &mut footprint;
                 if matches!(takes, Takes::Until(_)) {
                     return None;
                 }
@@ -218,17 +252,21 @@ impl Numbers {
                 self.target(target, looks)?;
                 put(changes, MEMORY);
                 put(changes, PROGRESS);
+                put(looks, SETTINGS);
             }
             Action::Query(target) | Action::Poll(target) => {
                 self.target(target, looks)?;
                 put(changes, PROGRESS);
             }
-            Action::Trim { .. } | Action::Set { .. } => put(changes, MEMORY),
+            Action::Trim { .. } | Action::Set { .. } => {
+                put(changes, MEMORY);
+                put(changes, SETTINGS);
+            }
             Action::Read { .. } | Action::Peek { .. } => {
                 put(looks, MEMORY);
                 put(changes, PROGRESS);
             }
-            Action::Touch { at, .. } => self.name(&at.buffer, looks)?,
+            Action::Touch { at, access } => self.touches(at, *access, &mut footprint)?,
             Action::Signal(signal) => put(changes, self.signals + signal.index()),
             Action::Await(signal) => {
                 put(looks, self.signals + signal.index());
@@ -254,12 +292,14 @@ impl Numbers {
 
     fn name(&self, name: &Chosen<BufferId>, things: &mut Things) -> Option<()> {
         let name = name.index.is_none().then_some(name.base)?;
-        put(things, self.names + name.index());
+        put(things, self.names + if self.is_one_name { 0 } else { name.index() });
         Some(())
     }
 
-    fn uses(&self, uses: &[(Place, crate::trace::Access)], things: &mut Things) -> Option<()> {
-        uses.iter().try_for_each(|(place, _)| self.name(&place.buffer, things))
+    /// Whoever comes second is to blame, if one of the two writes.
+    fn touches(&self, place: &Place, access: Access, footprint: &mut Footprint) -> Option<()> {
+        let Footprint { looks, changes, .. } = footprint;
+        self.name(&place.buffer, if access == Access::Read { looks } else { changes })
     }
 
     fn target(&self, target: &SyncTarget, things: &mut Things) -> Option<()> {

@@ -1,6 +1,6 @@
 //! Devices that get as far as they are told: progress without time.
 
-use crate::base::{Nanos, StmtId, StreamId, reuse_on_clone};
+use crate::base::{HostId, Nanos, StmtId, StreamId, reuse_on_clone};
 use crate::engine::{Chooser, Progress};
 use crate::trace::{Cut, Law, Ticket, join};
 
@@ -25,6 +25,12 @@ impl Frontier {
     /// Everything in the cut may complete.
     pub(super) fn reach(&mut self, cut: &Cut) {
         join(&mut self.goal, cut);
+    }
+
+    /// An operation and those before it in its stream may complete.
+    pub(super) fn reach_ticket(&mut self, ticket: Ticket) {
+        let goal = &mut self.goal[ticket.stream.index()];
+        *goal = (*goal).max(ticket.seq);
     }
 
     /// Everything may complete.
@@ -65,7 +71,7 @@ impl Chooser for Untimed {
         Nanos::ZERO
     }
 
-    fn pick(&mut self, _: usize) -> usize {
+    fn pick(&mut self, _: &[HostId], _: &dyn Fn(HostId) -> bool) -> usize {
         0
     }
 }

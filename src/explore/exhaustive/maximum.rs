@@ -6,7 +6,7 @@
 use super::branches::Led;
 use super::search::{Leaves, Search};
 use super::witness::Witness;
-use super::{Coverage, Keeps, Limits};
+use super::{Coverage, GoesOn, Keeps, Limits, Plan};
 use crate::base::{Bytes, HostId, PoolId, fold};
 use crate::engine::Stop;
 use crate::model::Allocator;
@@ -14,7 +14,7 @@ use crate::model::cuda::Cuda;
 use crate::model::oxicuda::Oxicuda;
 use crate::scenario::{Action, Formula, Instruction, Program};
 use crate::trace::{Attribute, Figure, Model};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 /// The greatest value of a figure.
 #[derive(Clone, Debug)]
@@ -29,11 +29,18 @@ pub struct Maximum {
 
 /// Finds the greatest value that a figure of a pool can have at the end of an untimed program. Times have none: without durations
 /// a run ends at no time.
-pub fn maximise(program: &Program, pool: PoolId, figure: Figure, limits: Limits) -> Option<Maximum> {
+pub fn maximise(
+    program: &Program,
+    pool: PoolId,
+    figure: Figure,
+    limits: Limits,
+    goes_on: GoesOn<'_>,
+) -> Option<Maximum> {
+    let plan = Plan { limits, keeps: Keeps::State, goes_on };
     let mut best = Best { pool, figure, best: None, bound: Bound::of(program, pool, figure) };
     let coverage = match program.setup.model {
-        Model::Cuda => Search::run(program, limits, Keeps::State, Cuda::new, &mut best),
-        Model::Oxicuda => Search::run(program, limits, Keeps::State, Oxicuda::new, &mut best),
+        Model::Cuda => Search::run(program, plan, Cuda::new, &mut best),
+        Model::Oxicuda => Search::run(program, plan, Oxicuda::new, &mut best),
     };
     best.best.map(|(value, witness)| Maximum { value, witness, coverage })
 }
@@ -64,11 +71,18 @@ impl<A: Allocator> Leaves<A> for Best {
         fold(0, &[walk.machine().model().state(self.pool).figure(self.figure)])
     }
 
-    fn found(&mut self, walk: &Led<A>, _: u128, _: Option<Stop>, witness: &dyn Fn() -> Witness) {
+    fn found(
+        &mut self,
+        walk: &Led<A>,
+        _: u128,
+        _: Option<Stop>,
+        witness: &dyn Fn() -> Witness,
+    ) -> ControlFlow<()> {
         let value = walk.machine().model().state(self.pool).figure(self.figure);
         if self.best.as_ref().is_none_or(|(best, _)| *best < value) {
             self.best = Some((value, witness()));
         }
+        ControlFlow::Continue(())
     }
 }
 

@@ -4,8 +4,11 @@
 //! between two ways to one place in the program, so these are remembered, in sums that do not depend on who was first.
 
 use super::Keeps;
-use crate::base::{HostId, fold, fold_counters, mix, reuse_on_clone};
-use crate::trace::{AllocId, Call, Cut, Decision, Failure, Reply, Setup, Takes};
+use super::footprints::Footprint;
+use super::turns::Turns;
+use crate::base::{HostId, fold, fold_counters, mix, reuse_on_clone, words};
+use crate::scenario::{Demand, Expect, Program};
+use crate::trace::{AllocId, Call, Cut, Decision, Failure, Reply, Takes};
 
 /// The memory of a run.
 #[derive(Debug)]
@@ -15,33 +18,46 @@ pub(super) struct Memory {
     /// The calls that count in their order.
     rolled: u128,
     in_order: InOrder,
+    /// Whether a line asks for addresses.
+    has_addresses: bool,
     /// What an outcome is made of.
     kept: u128,
     /// For each host thread, how many of its calls have returned.
     ordinals: Vec<u32>,
     /// For each allocation, by its number, the call that made it.
     makers: Vec<u64>,
+    /// The order of what several threads did, as far as an outcome hangs on it.
+    order: Turns,
     /// How many turns there were, and whose the last one was.
     pub(super) turns: u32,
     pub(super) last: HostId,
 }
 
-reuse_on_clone!(Memory { told, rolled, in_order, kept, ordinals, makers, turns, last });
+reuse_on_clone!(Memory { told, rolled, in_order, has_addresses, kept, ordinals, makers, order, turns, last });
 
 impl Memory {
-    pub(super) fn new(setup: &Setup) -> Self {
+    pub(super) fn new(program: &Program) -> Self {
+        let setup = &program.setup;
+        let asks_for_addresses = |line: &Expect| matches!(line.demand, Demand::At { .. });
         let in_order =
             InOrder { launches: setup.host.queue_depth.is_some(), records: setup.devices.len() > 1 };
         Self {
             told: 0,
             rolled: 0,
             in_order,
+            has_addresses: program.expects.iter().any(asks_for_addresses),
             kept: 0,
             ordinals: vec![0; setup.hosts],
             makers: vec![0],
+            order: Turns::default(),
             turns: 0,
             last: HostId::from_raw(0),
         }
+    }
+
+    /// Whether there are several threads.
+    pub(super) fn has_others(&self) -> bool {
+        self.ordinals.len() > 1
     }
 
     /// What later calls hang on.
@@ -51,7 +67,12 @@ impl Memory {
 
     /// What an outcome is made of.
     pub(super) fn kept(&self) -> u128 {
-        self.kept
+        self.kept.wrapping_add(self.order.sum())
+    }
+
+    /// One of several threads has had a turn, at this place of the program, with what it touches there.
+    pub(super) fn had_turn(&mut self, host: HostId, place: usize, footprint: &Footprint) {
+        self.order.turn(host.index(), place, self.ordinals[host.index()], footprint);
     }
 
     /// A call has returned. `seen`: what its host has seen complete by now.
@@ -66,7 +87,7 @@ impl Memory {
         let ordinal = &mut self.ordinals[host.index()];
         *ordinal += 1;
         let maker = (host.index() as u64) << 32 | u64::from(*ordinal);
-        let are_several = self.ordinals.len() > 1;
+        let are_several = self.has_others();
         match reply {
             Err(failure) => self.tell(&[maker, 1, *failure as u64]),
             Ok(Reply::Value(value)) => self.tell(&[maker, 2, *value as u64, (*value >> 64) as u64]),
@@ -92,6 +113,12 @@ impl Memory {
         }
     }
 
+    /// A thread makes a call of which a judge can tell apart so much more than its answer does.
+    pub(super) fn judged(&mut self, host: HostId, what: u128) {
+        let maker = (host.index() as u64) << 32 | u64::from(self.ordinals[host.index()]);
+        self.kept = self.kept.wrapping_add(fold(mix(&[maker, 8]), &words(what)));
+    }
+
     /// What the host goes on with.
     fn tell(&mut self, what: &[u64]) {
         let hash = mix(what);
@@ -110,6 +137,9 @@ impl Memory {
         }
         for wait in waits {
             kept = kept.wrapping_add(mix(&[maker, 6, wait.stream.index() as u64, u64::from(wait.seq)]));
+        }
+        if self.has_addresses {
+            kept = kept.wrapping_add(mix(&[maker, 9, decision.range.start]));
         }
         self.kept = self.kept.wrapping_add(kept);
     }

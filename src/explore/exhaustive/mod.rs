@@ -12,11 +12,12 @@ mod maximum;
 mod memory;
 mod search;
 mod threads;
+mod turns;
 mod visited;
 mod witness;
 
 pub use maximum::{Maximum, maximise};
-pub use witness::{Step, Witness, follow};
+pub use witness::{Astray, NoWitness, Step, Witness, follow};
 
 use crate::base::{IndexVec, PoolId, fold, words};
 use crate::engine::Stop;
@@ -27,6 +28,7 @@ use crate::scenario::{Action, Demand, Instruction, Program};
 use crate::trace::{Figure, Model, PoolState};
 use branches::Led;
 use search::{Leaves, Search};
+use std::ops::ControlFlow;
 use visited::Visited;
 
 /// How far a search may go. What it has found up to a limit is true; that there is no more, it cannot say.
@@ -45,10 +47,22 @@ impl Default for Limits {
     }
 }
 
+/// What to go through.
+#[derive(Clone, Copy)]
+pub(super) struct Plan<'p> {
+    pub(super) limits: Limits,
+    pub(super) keeps: Keeps,
+    pub(super) goes_on: GoesOn<'p>,
+}
+
+/// Asked now and then whether to go on, with how many calls were made so far.
+pub type GoesOn<'p> = &'p dyn Fn(u64) -> bool;
+
 /// What tells two runs apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
-    /// What every call answered, and by which class of memory each allocation was served: with these a verdict is settled.
+    /// What every call answered, by which class of memory each allocation was served, and in which order several threads made
+    /// calls that mind each other: with these a verdict is settled.
     Decisions,
     /// How the pools stand in the end. Runs that come to the same state go on as one, so that far longer programs can be
     /// searched.
@@ -64,10 +78,12 @@ pub enum Limit {
     States,
     /// At one call devices can have got so far in more ways than it looks at.
     Cuts,
+    /// None: whoever asked for it has stopped it.
+    Stopped,
 }
 
 /// What a search has gone through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// How many calls it has made.
     pub nodes: u64,
@@ -109,12 +125,19 @@ pub struct Outcome {
     pub stop: Option<Stop>,
 }
 
-/// Tells each outcome of an untimed program once, with a run that comes to it.
-pub fn explore(program: &Program, limits: Limits, keeps: Keeps, found: &mut dyn FnMut(Outcome)) -> Coverage {
+/// Tells each outcome of an untimed program once, with a run that comes to it, until whoever is told has enough.
+pub fn explore(
+    program: &Program,
+    limits: Limits,
+    keeps: Keeps,
+    goes_on: GoesOn<'_>,
+    found: &mut dyn FnMut(Outcome) -> ControlFlow<()>,
+) -> Coverage {
+    let plan = Plan { limits, keeps, goes_on };
     let mut outcomes = Outcomes { pools: program.setup.pools.len(), known: Visited::default(), keeps, found };
     match program.setup.model {
-        Model::Cuda => Search::run(program, limits, keeps, Cuda::new, &mut outcomes),
-        Model::Oxicuda => Search::run(program, limits, keeps, Oxicuda::new, &mut outcomes),
+        Model::Cuda => Search::run(program, plan, Cuda::new, &mut outcomes),
+        Model::Oxicuda => Search::run(program, plan, Oxicuda::new, &mut outcomes),
     }
 }
 
@@ -123,7 +146,7 @@ struct Outcomes<'f> {
     pools: usize,
     known: Visited,
     keeps: Keeps,
-    found: &'f mut dyn FnMut(Outcome),
+    found: &'f mut dyn FnMut(Outcome) -> ControlFlow<()>,
 }
 
 impl<A: Allocator> Leaves<A> for Outcomes<'_> {
@@ -135,7 +158,13 @@ impl<A: Allocator> Leaves<A> for Outcomes<'_> {
         0
     }
 
-    fn found(&mut self, walk: &Led<A>, kept: u128, stop: Option<Stop>, witness: &dyn Fn() -> Witness) {
+    fn found(
+        &mut self,
+        walk: &Led<A>,
+        kept: u128,
+        stop: Option<Stop>,
+        witness: &dyn Fn() -> Witness,
+    ) -> ControlFlow<()> {
         let model = walk.machine().model();
         let pools: IndexVec<PoolId, PoolState> =
             (0..self.pools).map(|pool| model.state(PoolId::from_usize(pool))).collect();
@@ -148,8 +177,9 @@ impl<A: Allocator> Leaves<A> for Outcomes<'_> {
             Stop::Deadlock { stmt } => 1 + 2 * stmt.index() as u64,
             Stop::Broken { stmt, .. } => 2 + 2 * stmt.index() as u64,
         });
-        if self.known.insert(fold(digest, &[stopped])) {
-            (self.found)(Outcome { witness: witness(), pools, stop });
+        if !self.known.insert(fold(digest, &[stopped])) {
+            return ControlFlow::Continue(());
         }
+        (self.found)(Outcome { witness: witness(), pools, stop })
     }
 }

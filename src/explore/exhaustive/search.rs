@@ -9,12 +9,13 @@ use super::memory::Memory;
 use super::threads::Threads;
 use super::visited::Visited;
 use super::witness::{Step, Witness};
-use super::{Coverage, Keeps, Limit, Limits};
+use super::{Coverage, Keeps, Limit, Plan};
 use crate::base::{HostId, fold, fold_counters, reuse_on_clone, words};
-use crate::engine::{Cuts, Progress, Stop, Turn, Walk};
+use crate::engine::{Cuts, Stop, Turn, Walk};
 use crate::model::Allocator;
 use crate::scenario::Program;
 use crate::trace::{Cut, Nothing, Setup, Ticket};
+use std::ops::ControlFlow;
 
 /// What wants to know of the runs that a search comes to.
 pub(super) trait Leaves<A> {
@@ -23,7 +24,13 @@ pub(super) trait Leaves<A> {
     /// A word for what the state that is kept of a run lacks.
     fn extra(&self, walk: &Led<A>) -> u128;
     /// A run has come to its end.
-    fn found(&mut self, walk: &Led<A>, kept: u128, stop: Option<Stop>, witness: &dyn Fn() -> Witness);
+    fn found(
+        &mut self,
+        walk: &Led<A>,
+        kept: u128,
+        stop: Option<Stop>,
+        witness: &dyn Fn() -> Witness,
+    ) -> ControlFlow<()>;
 }
 
 /// A run in progress, with what it remembers.
@@ -48,8 +55,8 @@ struct Fork<A> {
 enum Ways {
     /// One of these threads has the next turn.
     Threads(Vec<HostId>),
-    /// It is this thread's turn, and devices have got as far as one of these cuts.
-    Cuts(HostId, Cuts),
+    /// It is this thread's turn, and devices have got as far as one of these cuts. The flag is that of the turn.
+    Cuts(HostId, Cuts, bool),
 }
 
 /// Where a run goes on.
@@ -59,14 +66,17 @@ enum From {
     Anybody,
     /// This thread has it.
     Thread(HostId),
-    /// It is settled how far devices are when this thread makes its call.
-    Turn(HostId),
+    /// It is settled how far devices are when this thread makes its call. The flag: a judge can tell apart more of that than the
+    /// answer does.
+    Turn(HostId, bool),
 }
+
+/// After so many calls it is asked again whether to go on.
+const PATIENCE: u64 = 4_096;
 
 pub(super) struct Search<'p, A> {
     program: &'p Program,
-    limits: Limits,
-    keeps: Keeps,
+    plan: Plan<'p>,
     threads: Threads,
     visited: Visited,
     branches: Branches,
@@ -84,18 +94,16 @@ impl<'p, A: Allocator> Search<'p, A> {
     /// Goes through everything, as far as the limits allow.
     pub(super) fn run(
         program: &'p Program,
-        limits: Limits,
-        keeps: Keeps,
+        plan: Plan<'p>,
         new: fn(&Setup) -> A,
         leaves: &mut impl Leaves<A>,
     ) -> Coverage {
         let mut search = Self {
             program,
-            limits,
-            keeps,
+            plan,
             threads: Threads::new(program),
             visited: Visited::default(),
-            branches: Branches::default(),
+            branches: Branches::new(plan.keeps),
             forks: Vec::new(),
             spare: Vec::new(),
             spare_cuts: Vec::new(),
@@ -106,7 +114,7 @@ impl<'p, A: Allocator> Search<'p, A> {
         let setup = &program.setup;
         let frontier = Frontier::new(setup.streams.len());
         let walk = Walk::new(program, setup, new(setup), frontier, Untimed, Nothing);
-        let mut way = Some((Box::new(Point { walk, memory: Memory::new(setup) }), From::Anybody));
+        let mut way = Some((Box::new(Point { walk, memory: Memory::new(program) }), From::Anybody));
         while let Some((point, from)) = way {
             search.go_on(point, from, leaves);
             way = if search.coverage.reached.is_none() { search.back() } else { None };
@@ -123,7 +131,7 @@ impl<'p, A: Allocator> Search<'p, A> {
         fork.next += 1;
         let count = match &fork.ways {
             Ways::Threads(hosts) => hosts.len(),
-            Ways::Cuts(_, cuts) => cuts.len(),
+            Ways::Cuts(_, cuts, _) => cuts.len(),
         };
         let (mut point, last) = if fork.next == count {
             let Fork { point, ways, .. } = self.forks.pop()?;
@@ -136,12 +144,12 @@ impl<'p, A: Allocator> Search<'p, A> {
         let ways = last.as_ref().unwrap_or_else(|| &self.forks[self.forks.len() - 1].ways);
         let from = match ways {
             Ways::Threads(hosts) => From::Thread(hosts[at]),
-            Ways::Cuts(host, cuts) => {
+            Ways::Cuts(host, cuts, is_judged) => {
                 advance(&mut self.steps, &mut point, cuts.get(at));
-                From::Turn(*host)
+                From::Turn(*host, *is_judged)
             }
         };
-        if let Some(Ways::Cuts(_, cuts)) = last {
+        if let Some(Ways::Cuts(_, cuts, _)) = last {
             self.spare_cuts.push(cuts);
         }
         Some((point, from))
@@ -153,7 +161,7 @@ impl<'p, A: Allocator> Search<'p, A> {
             let result = match from {
                 From::Anybody => match self.threads.candidates(&mut point.walk, &mut self.branches) {
                     None => return self.leaf(point, None, leaves),
-                    Some([]) => Err(point.walk.hang(self.program)),
+                    Some([]) => Err(Branches::hang(&mut point.walk, self.program)),
                     Some([only]) => Ok(From::Thread(*only)),
                     Some(several) => {
                         let ways = Ways::Threads(several.to_vec());
@@ -164,23 +172,32 @@ impl<'p, A: Allocator> Search<'p, A> {
                     choose(&mut self.steps, &mut point.memory, host);
                     match point.walk.next(self.program, host) {
                         Err(stop) => Err(stop),
-                        Ok(None) => Ok(From::Anybody),
+                        Ok(None) => {
+                            ends(&mut self.steps, &point.memory);
+                            Ok(From::Anybody)
+                        }
                         Ok(Some(_)) => {
                             let mut cuts = self.spare_cuts.pop().unwrap_or_default();
                             if self.branches.of(&mut point.walk, host, &mut cuts).is_err() {
                                 self.coverage.reached = Some(Limit::Cuts);
                                 return;
                             }
+                            let is_judged = self.branches.only_judged();
                             if cuts.len() > 1 {
-                                return self.fork(point, Ways::Cuts(host, cuts), leaves);
+                                return self.fork(point, Ways::Cuts(host, cuts, is_judged), leaves);
                             }
                             advance(&mut self.steps, &mut point, cuts.get(0));
                             self.spare_cuts.push(cuts);
-                            Ok(From::Turn(host))
+                            Ok(From::Turn(host, is_judged))
                         }
                     }
                 }
-                From::Turn(host) => self.turn(&mut point, host).map(|()| From::Anybody),
+                From::Turn(host, is_judged) => {
+                    if is_judged {
+                        self.judged(&mut point, host);
+                    }
+                    self.turn(&mut point, host).map(|()| From::Anybody)
+                }
             };
             match result {
                 Ok(next) => from = next,
@@ -192,27 +209,44 @@ impl<'p, A: Allocator> Search<'p, A> {
         }
     }
 
+    /// What is complete of the frees that are pending, is part of the outcome.
+    fn judged(&mut self, point: &mut Point<A>, host: HostId) {
+        let Point { walk, memory } = point;
+        self.asked_about.clear();
+        walk.machine().asked_about(&mut self.asked_about);
+        memory.judged(host, within(&self.asked_about, walk.done()));
+    }
+
     /// A thread makes its call.
     fn turn(&mut self, point: &mut Point<A>, host: HostId) -> Result<(), Stop> {
-        if self.coverage.nodes == self.limits.nodes {
+        if self.coverage.nodes == self.plan.limits.nodes {
             self.coverage.reached = Some(Limit::Nodes);
             return Ok(());
         }
         self.coverage.nodes += 1;
+        if self.coverage.nodes.is_multiple_of(PATIENCE) && !(self.plan.goes_on)(self.coverage.nodes) {
+            self.coverage.reached = Some(Limit::Stopped);
+        }
         let Point { walk, memory } = point;
         memory.turns += 1;
+        let place = walk.cursor().place(host).0;
+        if self.plan.keeps == Keeps::Decisions
+            && let Some(footprint) = self.threads.footprint(place)
+        {
+            memory.had_turn(host, place, footprint);
+        }
         if let Turn::Answered(reply) = walk.turn(self.program, host)? {
             let seen = walk.machine().order().seen(host);
-            memory.answered(host, walk.call(host), &reply, seen, self.keeps);
+            memory.answered(host, walk.call(host), &reply, seen, self.plan.keeps);
         }
         Ok(())
     }
 
     /// There are several ways from here, unless somebody has been here.
     fn fork(&mut self, point: Box<Point<A>>, ways: Ways, leaves: &mut impl Leaves<A>) {
-        let chosen = if let Ways::Cuts(host, _) = &ways { host.index() + 1 } else { 0 };
+        let chosen = if let Ways::Cuts(host, ..) = &ways { host.index() + 1 } else { 0 };
         let key = self.key(&point, chosen as u64, leaves.extra(&point.walk));
-        if self.visited.len() as u64 == self.limits.states {
+        if self.visited.len() as u64 == self.plan.limits.states {
             self.coverage.reached = Some(Limit::States);
         }
         if !self.visited.insert(key) || leaves.is_hopeless(&point.walk) {
@@ -233,7 +267,9 @@ impl<'p, A: Allocator> Search<'p, A> {
         let Self { steps, coverage, .. } = self;
         coverage.leaves += 1;
         let witness = || Witness { steps: steps.clone(), turns: point.memory.turns };
-        leaves.found(&point.walk, point.memory.kept(), stop, &witness);
+        if leaves.found(&point.walk, point.memory.kept(), stop, &witness).is_break() {
+            coverage.reached = Some(Limit::Stopped);
+        }
         self.spare.push(point);
     }
 
@@ -257,13 +293,10 @@ impl<'p, A: Allocator> Search<'p, A> {
         if self.threads.asks_about_all {
             hash = fold_counters(hash, floor);
         } else {
-            for some in self.asked_about.chunks(64) {
-                let bits = some.iter().fold(0, |bits, ticket| bits << 1 | u64::from(ticket.within(floor)));
-                hash = fold(hash, &[bits]);
-            }
+            hash = fold(hash, &words(within(&self.asked_about, floor)));
         }
         let [told, rolled] = memory.told();
-        let kept = if self.keeps == Keeps::Decisions { memory.kept() } else { 0 };
+        let kept = if self.plan.keeps == Keeps::Decisions { memory.kept() } else { 0 };
         let machine = walk.machine();
         for part in [machine.model().digest(), machine.order().digest(&self.asked_about), told, rolled, kept]
         {
@@ -273,25 +306,46 @@ impl<'p, A: Allocator> Search<'p, A> {
     }
 }
 
+/// A hash of which of these operations are complete.
+fn within(tickets: &[Ticket], done: &Cut) -> u128 {
+    let bits =
+        |some: &[Ticket]| some.iter().fold(0, |bits, ticket| bits << 1 | u64::from(ticket.within(done)));
+    tickets.chunks(64).fold(0, |hash, some| fold(hash, &[bits(some)]))
+}
+
 /// A thread has the next turn.
 fn choose(steps: &mut Vec<Step>, memory: &mut Memory, host: HostId) {
     if memory.last != host {
         memory.last = host;
-        steps.push(Step { turn: memory.turns, host, done: Box::default() });
+        steps.push(Step { turn: memory.turns, host, done: Vec::new() });
+    }
+}
+
+/// The thread whose turn it is has ended without a call. That takes no turn, but what it skips may hang on when it was.
+fn ends(steps: &mut Vec<Step>, memory: &Memory) {
+    let (turn, host) = (memory.turns, memory.last);
+    if memory.has_others() && steps.last().is_none_or(|step| step.turn < turn) {
+        steps.push(Step { turn, host, done: Vec::new() });
     }
 }
 
 /// Devices get as far as a cut before the next turn.
 fn advance<A: Allocator>(steps: &mut Vec<Step>, point: &mut Point<A>, cut: &Cut) {
     let Point { walk, memory } = point;
-    if walk.progress().done() == cut {
-        return;
-    }
-    let (turn, host, done) = (memory.turns, memory.last, cut.into());
+    let (turn, host) = (memory.turns, memory.last);
+    let before = walk.done().iter().enumerate();
+    let more = before.zip(cut).filter(|((_, before), seq)| before < seq);
+    let done: Vec<Ticket> =
+        more.map(|((stream, _), seq)| Ticket { stream: stream.into(), seq: *seq }).collect();
+    let is_further = !done.is_empty();
     match steps.last_mut() {
+        // Another cut may have been tried here before.
         Some(step) if step.turn == turn && step.host == host => step.done = done,
-        _ => steps.push(Step { turn, host, done }),
+        _ if is_further => steps.push(Step { turn, host, done }),
+        _ => {}
     }
-    walk.progress().reach(cut);
-    walk.advance();
+    if is_further {
+        walk.progress().reach(cut);
+        walk.advance();
+    }
 }

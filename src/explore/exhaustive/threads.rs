@@ -1,7 +1,7 @@
 //! Which host threads have to be tried at a point.
 
 use super::branches::{Branches, Led};
-use super::footprints::Footprints;
+use super::footprints::{Footprint, Footprints};
 use crate::base::HostId;
 use crate::model::Allocator;
 use crate::scenario::{Action, Handle, Instruction, Program};
@@ -15,6 +15,9 @@ pub(super) struct Threads {
     /// Whether what devices do after the last call makes a difference.
     pub(super) ends_matter: bool,
     footprints: Option<Footprints>,
+    /// Of a call of which nothing is known.
+    unknown: Footprint,
+    are_several: bool,
     hosts: Vec<HostId>,
 }
 
@@ -25,7 +28,21 @@ impl Threads {
             program.code.iter().any(is_one)
         };
         let (asks_about_all, ends_matter) = (has(asks_about_all), has(may_hang_or_end));
-        Self { asks_about_all, ends_matter, footprints: Footprints::of(program), hosts: Vec::new() }
+        Self {
+            asks_about_all,
+            ends_matter,
+            footprints: Footprints::of(program),
+            unknown: Footprint::everything(),
+            are_several: program.setup.hosts > 1,
+            hosts: Vec::new(),
+        }
+    }
+
+    /// What the latest call of a thread touches, whose cursor stands at a place. `None`: there is only one thread.
+    pub(super) fn footprint(&self, place: usize) -> Option<&Footprint> {
+        let known = self.footprints.as_ref();
+        let footprint = known.map_or(&self.unknown, |known| known.at(place.saturating_sub(1)));
+        self.are_several.then_some(footprint)
     }
 
     /// The threads whose turns have to be tried; none where nobody can go on, `None` where all of them have ended.

@@ -162,10 +162,11 @@ fn without_mistakes(text: &str, diagnostics: &[Diagnostic]) -> Option<String> {
 
 /// Runs a program and judges, with what is compared of that.
 fn observe(mut program: Program, choices: Choices, sink: impl Sink) -> (Verdict, Signatures) {
+    program = choices.strategy.applied(program);
     program.setup.jitter = choices.jitter;
     let (mut judge, mut services) = (Expectations::new(&program), Services::default());
     let mut runner = Runner::new(&program);
-    let ending = choices.strategy.run(&mut runner, choices.seed, ((&mut judge, &mut services), sink));
+    let ending = runner.run(choices.seed, ((&mut judge, &mut services), sink));
     let verdict = judge.finish(broken(&ending));
     let signatures = Signatures::of(&program, &verdict, &services);
     (verdict, signatures)

@@ -18,7 +18,7 @@ use std::num::NonZeroU32;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     /// How many bytes are not handed out again.
-    left: u64,
+    pub(super) left: u64,
     /// Where it is kept what is before the end of the free in this run.
     here: Here,
     /// The first allocation for which the pool grew while this lay there.
@@ -85,22 +85,23 @@ impl Blocks {
         }
     }
 
-    /// Memory is freed by an operation, and this is what is before the end of it.
-    pub(super) fn insert(&mut self, freed: Handle, record: &mut Record, by: Mark, clock: &Clock) {
+    /// Memory is freed by an operation, and this is what is before the end of it. Says whether there are many frees of its stream of
+    /// which nothing is left.
+    #[inline(always)]
+    pub(super) fn insert(&mut self, freed: Handle, record: &mut Record, by: Mark, clock: &Clock) -> bool {
         let here = self.heres.insert(clock.here());
         record.block = Some(Block { left: record.size, here, grown_beside: None });
         let queue = &mut self.queues[by.agent as usize];
         queue.frees.push_back((by.at, freed));
         queue.blocks += 1;
+        queue.frees.len() > QUEUE_MIN.max(2 * queue.blocks)
     }
 
-    /// Forgets the frees of a stream of which nothing is left, where there are many.
-    #[inline]
+    /// Forgets the frees of a stream of which nothing is left.
+    #[cold]
     pub(super) fn tidy(&mut self, by: Mark, memory: &Memory) {
-        let queue = &mut self.queues[by.agent as usize];
-        if queue.frees.len() > QUEUE_MIN.max(2 * queue.blocks) {
-            queue.frees.retain(|(_, freed)| memory.at(*freed).is_some_and(|record| record.block.is_some()));
-        }
+        let frees = &mut self.queues[by.agent as usize].frees;
+        frees.retain(|(_, freed)| memory.at(*freed).is_some_and(|record| record.block.is_some()));
     }
 
     /// A host has observed everything in this cut: whoever gets what was freed in it, comes after that.
@@ -109,10 +110,9 @@ impl Blocks {
         for (queue, seq) in self.queues.iter_mut().zip(observed) {
             while let Some((_, freed)) = queue.frees.front().filter(|(free, _)| free <= seq).copied() {
                 queue.frees.pop_front();
-                if let Some(block) = memory.at(freed).and_then(|record| record.block) {
+                if let Some(block) = memory.settle(freed) {
                     queue.blocks -= 1;
                     self.heres.vacant.push(block.here);
-                    memory.settle(freed);
                 }
             }
         }

@@ -77,6 +77,7 @@ impl Hazards {
     }
 
     /// A stream waits for an event.
+    #[inline(always)]
     pub(super) fn waits_for(&mut self, operation: Operation, event: EventId) {
         let Operation { host, stmt, ticket, is_call } = operation;
         self.clocks.submits(host, ticket, is_call);
@@ -90,6 +91,7 @@ impl Hazards {
     }
 
     /// An allocation is placed: memory outside of pools and imports live from now on, others with their operation.
+    #[inline(always)]
     pub(super) fn decided(
         &mut self,
         host: HostId,
@@ -162,6 +164,7 @@ impl Hazards {
     }
 
     /// A pool serves an allocation.
+    #[inline(always)]
     fn served(
         &mut self,
         stmt: StmtId,
@@ -208,7 +211,6 @@ impl Hazards {
     }
 
     /// An operation touches memory.
-    #[inline(always)]
     pub(super) fn touch_all(&mut self, by: By, uses: &[Use], findings: &mut Findings) {
         for used in uses {
             self.touch(by, used, findings);
@@ -235,22 +237,19 @@ impl Hazards {
         self.touch(by, used, findings);
     }
 
+    /// An operation touches memory as most memory is touched: nothing can be wrong with that. Says whether it is so.
     #[inline(always)]
-    fn touch(&mut self, by: By, used: &Use, findings: &mut Findings) {
-        if let Some(alloc) = used.memory.alloc()
-            && let Some((_, record)) = self.memory.find_mut(alloc)
-            && record.is_plain()
-            && by.clock(&self.clocks).has(record.allocated.0)
-            && record.extent.touch_again((used.from.0, used.end().0), touch(by, used, false))
-        {
-            // As most memory is touched: nothing can be wrong with that.
-            return;
-        }
-        self.touch_otherwise(by, used, findings);
+    pub(super) fn touches_again(&mut self, operation: Operation, used: &Use) -> bool {
+        let Some(alloc) = used.memory.alloc() else { return false };
+        let Some((_, record)) = self.memory.find_mut(alloc) else { return false };
+        record.is_plain()
+            && self.clocks.stream(operation.ticket.stream).has(record.allocated.0)
+            && record.extent.touch_again((used.from.0, used.end().0), touch(operation.by(), used, false))
     }
 
+    /// Memory is touched.
     #[inline(never)]
-    fn touch_otherwise(&mut self, by: By, used: &Use, findings: &mut Findings) {
+    pub(super) fn touch(&mut self, by: By, used: &Use, findings: &mut Findings) {
         match used.memory.alloc() {
             Some(alloc) => self.touch_alloc(by, alloc, used, findings),
             None => self.touch_of_host(by, used, findings),
@@ -336,8 +335,9 @@ impl Hazards {
         // That of a graph lives again with its next launch.
         let is_over = !is_given_back && (record.pool.is_some() || record.outside().is_some());
         if is_given_back && by.stream.is_some() {
-            blocks.insert(handle, record, by.mark, by.clock(clocks));
-            blocks.tidy(by.mark, memory);
+            if blocks.insert(handle, record, by.mark, by.clock(clocks)) {
+                blocks.tidy(by.mark, memory);
+            }
         }
         if is_shared {
             self.free_shared(by, alloc, free, findings);

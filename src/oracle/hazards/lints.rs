@@ -160,10 +160,10 @@ impl Lints {
         let mut served = None;
         for freed in blocks.freed() {
             let Some(record) = memory.at_mut(freed) else { continue };
-            let (is_done, bytes) = (blocks.is_done(record), record.size);
+            let is_done = blocks.is_done(record);
             let (Some(free), Some(block)) = (record.freed(), &mut record.block) else { continue };
-            if record.pool != Some(pool) || bytes < size || free.mark.agent as usize == ticket.stream.index()
-            {
+            let is_own = free.mark.agent as usize == ticket.stream.index();
+            if record.pool != Some(pool) || block.left < size || is_own {
                 continue;
             }
             let is_ordered = clock.has_here(free.mark);

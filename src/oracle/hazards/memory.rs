@@ -112,8 +112,12 @@ impl Extent {
     /// Whether this holds of everything that touched it, as far as it is kept.
     #[inline(always)]
     pub(super) fn all(&self, mut holds: impl FnMut(&Touch) -> bool) -> bool {
-        self.first.touches.iter().all(&mut holds)
-            && self.rest.iter().all(|segment| segment.touches.iter().all(&mut holds))
+        for touch in &self.first.touches {
+            if !holds(touch) {
+                return false;
+            }
+        }
+        self.rest.iter().all(|segment| segment.touches.iter().all(&mut holds))
     }
 
     /// Everything that touched it, as far as it is kept.
@@ -234,6 +238,7 @@ impl Record {
     }
 
     /// Makes it that of another allocation, which has its name; keeps the memory that it has itself.
+    #[inline(always)]
     fn renew(&mut self, birth: Birth, new_name: Option<BufferId>) {
         let Self {
             id,
@@ -447,17 +452,21 @@ impl Memory {
                 self.records[at as usize].renew(birth, None);
                 at
             }
-            None => {
-                self.records.push(Record::new(birth));
-                (self.records.len() - 1) as u32
-            }
+            None => self.push(birth),
         };
         let place = self.place(id);
         self.records[at as usize].before = self.index[place].replace(at);
-        if self.records.len() > self.index.len() / 2 {
+        Handle { id, at }
+    }
+
+    /// A record more.
+    #[inline(never)]
+    fn push(&mut self, birth: Birth) -> u32 {
+        if self.records.len() >= self.index.len() / 2 {
             self.grow_index();
         }
-        Handle { id, at }
+        self.records.push(Record::new(birth));
+        (self.records.len() - 1) as u32
     }
 
     /// The exporter's free will not ask for an allocation any more, nor for what it was imported as.
@@ -471,15 +480,15 @@ impl Memory {
         }
     }
 
-    /// The bytes of freed memory are accounted for.
-    pub(super) fn settle(&mut self, handle: Handle) {
+    /// The bytes of freed memory are accounted for. Returns what was left of them.
+    pub(super) fn settle(&mut self, handle: Handle) -> Option<Block> {
         let keeps_all = self.keeps_all;
-        if let Some(record) = self.at_mut(handle) {
-            record.block = None;
-            if record.is_over() && !keeps_all {
-                self.forget(handle.at);
-            }
+        let record = self.at_mut(handle)?;
+        let block = record.block.take();
+        if record.is_over() && !keeps_all {
+            self.forget(handle.at);
         }
+        block
     }
 
     /// A name stands for an allocation from now on, or for a null allocation.
@@ -487,11 +496,16 @@ impl Memory {
         if let Some(record) = handle.and_then(|handle| self.at_mut(handle)) {
             record.name = Some(name);
         }
-        if self.names.len() <= name.index() {
-            self.names.resize(name.index() + 1, None);
-        }
-        if let Some(old) = std::mem::replace(&mut self.names[name.index()], handle) {
-            self.let_go(old);
+        match self.names.get_mut(name.index()) {
+            Some(named) => {
+                if let Some(old) = std::mem::replace(named, handle) {
+                    self.let_go(old);
+                }
+            }
+            None => {
+                self.names.resize(name.index() + 1, None);
+                self.names[name.index()] = handle;
+            }
         }
     }
 

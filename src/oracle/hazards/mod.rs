@@ -245,7 +245,7 @@ impl Hazards {
     fn call(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
         match call {
             // All that these do is in their operation, by which they are counted too.
-            call if is_simple(call) => {
+            call if is_in_operation(call) => {
                 if self.has_graphs {
                     self.callers[event.host].doing = Doing::Other;
                 }
@@ -325,7 +325,7 @@ impl Hazards {
         call: &Call,
         findings: &mut Findings,
     ) {
-        if is_simple(call) || matches!(call, Call::Alloc { .. }) {
+        if is_in_operation(call) || matches!(call, Call::Alloc { .. }) {
             self.clocks.calls(host);
         }
         let caller = &mut self.callers[host];
@@ -346,7 +346,12 @@ impl Hazards {
             Call::Record { event, .. } => self.records(operation, *event, findings),
             Call::Wait { event, .. } => self.waits_for(operation, *event),
             Call::Free { alloc, .. } => self.frees(operation, *alloc, findings),
-            call => return self.submitted_otherwise(operation, call, findings),
+            call => {
+                if is_in_operation(call) {
+                    self.callers[event.host].doing = Doing::Other;
+                }
+                return self.submitted_otherwise(operation, call, findings);
+            }
         }
         self.clocks.ends(ticket);
     }
@@ -364,6 +369,10 @@ impl Hazards {
                 self.is_open = true;
             }
             _ => {
+                // A kernel that runs until a signal; the others are counted with what they do.
+                if let Call::Launch { takes: Takes::Until(_), .. } = call {
+                    self.clocks.calls(host);
+                }
                 self.clocks.begin(host, ticket.stream);
                 self.operates(operation, call, findings);
             }
@@ -395,6 +404,7 @@ impl Hazards {
     }
 
     /// What an operation does, once what is before it is known but for what it does itself.
+    #[inline(never)]
     fn operates(&mut self, operation: Operation, call: &Call, findings: &mut Findings) {
         match call {
             Call::Launch { takes: Takes::For(_), uses, .. } => self.launches(operation, uses, findings),
@@ -431,9 +441,14 @@ impl Hazards {
     #[inline(always)]
     fn launches(&mut self, operation: Operation, uses: &[Use], findings: &mut Findings) {
         self.clocks.submits(operation.host, operation.ticket, operation.is_call);
-        self.touch_all(operation.by(), uses, findings);
+        for used in uses {
+            if !self.touches_again(operation, used) {
+                self.touch(operation.by(), used, findings);
+            }
+        }
     }
 
+    #[inline(always)]
     fn records(&mut self, operation: Operation, event: EventId, findings: &mut Findings) {
         let Operation { host, stmt, ticket, is_call } = operation;
         self.clocks.submits(host, ticket, is_call);
@@ -443,6 +458,7 @@ impl Hazards {
         self.clocks.record(ticket, event);
     }
 
+    #[inline(always)]
     fn frees(&mut self, operation: Operation, alloc: AllocId, findings: &mut Findings) {
         let Operation { host, stmt, ticket, is_call } = operation;
         self.clocks.submits(host, ticket, is_call);
@@ -457,8 +473,9 @@ impl Hazards {
         {
             // As most memory is freed: nothing can be wrong with that.
             record.free(memory::Free { mark, stmt, call });
-            blocks.insert(handle, record, mark, clock);
-            blocks.tidy(mark, memory);
+            if blocks.insert(handle, record, mark, clock) {
+                blocks.tidy(mark, memory);
+            }
             return;
         }
         self.free(operation.by(), alloc, findings);
@@ -560,6 +577,7 @@ impl Hazards {
         }
     }
 
+    #[inline(always)]
     fn named(&mut self, host: HostId, name: BufferId) {
         self.memory.name(self.callers[host].alloc.take(), name);
         self.lints.named(name);
@@ -579,14 +597,8 @@ impl Hazards {
     }
 }
 
-/// Whether all that a call does is in its operation, and nothing but that is before the end of it.
+/// Whether all that a call does is in its operation.
 #[inline(always)]
-fn is_simple(call: &Call) -> bool {
-    matches!(
-        call,
-        Call::Launch { takes: Takes::For(_), .. }
-            | Call::Record { .. }
-            | Call::Wait { .. }
-            | Call::Free { .. }
-    )
+fn is_in_operation(call: &Call) -> bool {
+    matches!(call, Call::Launch { .. } | Call::Record { .. } | Call::Wait { .. } | Call::Free { .. })
 }

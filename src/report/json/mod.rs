@@ -9,6 +9,7 @@ mod recovery;
 mod verdict;
 
 use crate::base::{Nanos, PoolId};
+use crate::explore::Strategy;
 use crate::explore::recover::Recovery;
 use crate::oracle::Verdict;
 use crate::report::Origin;
@@ -51,6 +52,8 @@ impl<'p, W: Write> Lines<'p, W> {
             profile: &origin.profile,
             seed: origin.seed,
             jitter: Some(origin.jitter).filter(|percent| *percent > 0),
+            strategy: Some(origin.strategy).filter(|one| *one != Strategy::Random).map(|one| one.to_string()),
+            untimed: origin.untimed.then_some(true),
         };
         Self { book: Book::new(program), document: Document::new(notation, &header, "events", out) }
     }
@@ -108,6 +111,12 @@ struct Header<'a> {
     /// Missing where nothing constant varies.
     #[serde(skip_serializing_if = "Option::is_none")]
     jitter: Option<u8>,
+    /// Missing where each choice is drawn for itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strategy: Option<String>,
+    /// Missing where durations are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    untimed: Option<bool>,
 }
 
 #[derive(Serialize)]

@@ -2,9 +2,9 @@
 
 use super::explanation::{ExplanationLine, explained};
 use super::recovery::{RecoveryLine, recovery_line};
-use crate::base::{Nanos, StmtId};
+use crate::base::{ExpectId, Nanos, StmtId};
 use crate::explore::recover::Recovery;
-use crate::oracle::{Certainty, Mismatch, Missing, Moment, Point, Role, Verdict};
+use crate::oracle::{Certainty, Judged, Mismatch, Missing, Moment, Point, Role, Verdict};
 use crate::report::Told;
 use crate::report::names::Book;
 use crate::report::text::Compared;
@@ -41,6 +41,23 @@ struct ExpectationLine<'a> {
     failed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<MismatchLine>,
+    /// Of lines about all timings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timings: Option<TimingsPart<'a>>,
+}
+
+/// What a search says of a line about all timings.
+#[derive(Serialize)]
+struct TimingsPart<'a> {
+    answer: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedule: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<MismatchLine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calls: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -122,6 +139,37 @@ struct SkippedLine<'a> {
     times: u64,
 }
 
+fn expectation_line<'a>(
+    book: &Book<'a>,
+    verdict: &'a Verdict,
+    id: ExpectId,
+    judged: &'a Judged,
+) -> ExpectationLine<'a> {
+    let program: &'a Program = book.program;
+    let stmt = program.expects[id].stmt;
+    ExpectationLine {
+        line: book.line(stmt),
+        text: &program.statements[stmt].text,
+        holds: judged.holds(),
+        times: judged.times,
+        failed: judged.failed,
+        first: judged.first.as_ref().map(|first| mismatch_line(&program.names, first)),
+        timings: judged.is_open.then(|| timings_part(program, verdict, judged)),
+    }
+}
+
+fn timings_part<'a>(program: &Program, verdict: &'a Verdict, judged: &'a Judged) -> TimingsPart<'a> {
+    let (settled, searched) = (judged.settled.as_ref(), verdict.searched.as_ref());
+    let stopped = searched.and_then(|searched| searched.stopped.as_deref());
+    TimingsPart {
+        answer: settled.map_or("not_settled", |settled| settled.answer.name()),
+        schedule: settled.and_then(|settled| settled.schedule.as_deref()),
+        first: settled.and_then(|settled| Some(mismatch_line(&program.names, settled.first.as_ref()?))),
+        calls: searched.map(|searched| searched.calls),
+        stopped: stopped.filter(|_| judged.is_undecided()),
+    }
+}
+
 pub(super) fn ending<'a>(
     book: &Book<'a>,
     end: Nanos,
@@ -132,17 +180,8 @@ pub(super) fn ending<'a>(
 ) -> Ending<'a> {
     let program: &'a Program = book.program;
     let text = |stmt: StmtId| program.statements[stmt].text.as_str();
-    let expectations = verdict.expectations.iter_enumerated().map(|(id, judged)| {
-        let stmt = program.expects[id].stmt;
-        ExpectationLine {
-            line: book.line(stmt),
-            text: text(stmt),
-            holds: judged.holds(),
-            times: judged.times,
-            failed: judged.failed,
-            first: judged.first.as_ref().map(|first| mismatch_line(&program.names, first)),
-        }
-    });
+    let expectations = verdict.expectations.iter_enumerated();
+    let expectations = expectations.map(|(id, judged)| expectation_line(book, verdict, id, judged));
     let failed = verdict.failed.iter().map(|failed| FailedLine {
         line: book.line(failed.stmt),
         text: text(failed.stmt),

@@ -1,22 +1,18 @@
 //! The report of an exploration for people: its outcomes with a line that repeats each, how figures are spread, how
 //! allocations were served, and how much is not seen yet.
 
-use super::table::{Align, Section, Table, heading, lay_out, shorten, time, wrap};
+use super::aspects::{INDENT, choice, in_common, told};
+use super::table::{Align, Section, Table, heading, lay_out, time, wrap};
 use super::{LINES_MAX, counted};
 use crate::base::{Bytes, Nanos, grouped};
-use crate::explore::campaign::{Aspect, Outcome, Seen, Served, Spread, Standing, UNSEEN_MAX};
+use crate::explore::campaign::{Aspect, Outcome, Seen, Served, Spread, UNSEEN_MAX};
+use crate::explore::{Bound, Strategy};
 use crate::report::campaign::{Ended, Explored};
-use crate::trace::{FindingKind, Policy};
+use crate::trace::Policy;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many outcomes are shown, at least half of them such that do not hold, where there are so many of these.
-const OUTCOMES_MAX: usize = 6;
 /// No further outcome is shown than those that fill so many lines.
 const OUTCOME_LINES_MAX: usize = 28;
-/// So many lines say what an outcome is.
-const ASPECTS_MAX: usize = 4;
-/// What stands before the lines about an outcome.
-const INDENT: &str = "     ";
 
 impl Explored<'_> {
     /// The whole report, at most 60 lines but for the outcomes.
@@ -37,7 +33,7 @@ impl Explored<'_> {
         let origin = &self.origin;
         let (first, runs) = (self.campaign.base, self.campaign.runs);
         let last = first.wrapping_add(runs.saturating_sub(1));
-        let mut facts = format!("{}, {}, {}", origin.model, origin.profile, self.strategy.name());
+        let mut facts = format!("{}, {}, {}", origin.model, origin.profile, origin.strategy);
         facts.push_str(&match runs {
             0 => String::new(),
             1 => format!(", seed {first}"),
@@ -53,23 +49,21 @@ impl Explored<'_> {
     /// What every run has in common is told once.
     fn outcomes(&self, width: usize) -> Vec<String> {
         let all = self.campaign.by_runs();
-        let mut sets = all.iter().map(|(outcome, _)| outcome.0.iter().collect::<BTreeSet<_>>());
-        let first = sets.next().unwrap_or_default();
-        let common = sets.fold(first, |common, own| common.intersection(&own).copied().collect());
+        let common = in_common(all.iter().map(|(outcome, _)| *outcome));
         let mut lines = Vec::new();
         // How allocations are served has a table of its own.
-        let in_common = common.iter().copied().filter(|aspect| !matches!(aspect, Aspect::Served(..)));
-        let in_common = self.told(in_common.collect(), width);
-        if all.len() > 1 && !in_common.is_empty() {
+        let shared = common.iter().copied().filter(|aspect| !matches!(aspect, Aspect::Served(..)));
+        let shared = told(self.program, shared.collect(), width);
+        if all.len() > 1 && !shared.is_empty() {
             lines.extend([String::new(), "In every run".to_owned()]);
-            lines.extend(in_common);
+            lines.extend(shared);
         }
         let is_told = |aspect: &&Aspect| all.len() > 1 || matches!(aspect, Aspect::Served(..));
         let common = common.into_iter().filter(is_told).collect();
         lines.extend([String::new(), "Outcomes".to_owned()]);
         let mut shown = BTreeMap::new();
         let mut filled = 0;
-        for nth in choice(&all) {
+        for nth in choice(all.len(), |nth| all[nth].1.holds) {
             let (outcome, seen) = all[nth];
             let own = self.outcome(nth, outcome, seen, &common, width);
             filled += own.len();
@@ -100,66 +94,8 @@ impl Explored<'_> {
         let share = share(seen.runs, self.campaign.runs);
         let mut lines = vec![format!("{:>3}  {share}, {}: {word}", nth + 1, runs_of(seen.runs))];
         let own: Vec<&Aspect> = aspects.iter().filter(|aspect| !common.contains(aspect)).collect();
-        lines.extend(self.told(own, width));
+        lines.extend(told(self.program, own, width));
         lines.push(format!("{INDENT}{}", self.replay(seen)));
-        lines
-    }
-
-    /// Aspects in words, as few lines as say it.
-    fn told(&self, aspects: Vec<&Aspect>, width: usize) -> Vec<String> {
-        let (mut findings, mut words) = (BTreeMap::<_, Vec<_>>::new(), Vec::new());
-        let mut served = BTreeMap::<_, BTreeSet<u32>>::new();
-        for aspect in aspects {
-            let (line, text) = self.line(aspect.stmt());
-            match aspect {
-                Aspect::Finding { kind, stmt, standing, .. } => {
-                    findings.entry((*standing, *kind)).or_default().push(*stmt);
-                }
-                Aspect::Served(_, classes) => {
-                    served.entry(*classes).or_default().insert(line);
-                }
-                Aspect::Stopped(_) => words.push(format!("stopped at line {line}: {text}")),
-                Aspect::Missed(_) => words.push(format!("line {line} does not fail: {text}")),
-                Aspect::Mismatch(_) => words.push(format!("line {line} does not hold: {text}")),
-                Aspect::NotReached(_) => words.push(format!("line {line} is not reached: {text}")),
-                Aspect::Failed { failure, standing, .. } => {
-                    let expected = if *standing == Standing::Expected { ", as expected" } else { "" };
-                    words.push(format!("line {line} fails, {failure}{expected}: {text}"));
-                }
-            }
-        }
-        let mut lines: Vec<String> = Vec::new();
-        for ((standing, kind), mut stmts) in findings {
-            stmts.dedup();
-            let severity = severity(standing, kind);
-            let expected = if standing == Standing::Expected { ", expected" } else { "" };
-            lines.push(match stmts.as_slice() {
-                [only] => {
-                    let (line, text) = self.line(*only);
-                    format!("{severity}[{kind}], line {line}{expected}: {text}")
-                }
-                several => {
-                    let numbers: BTreeSet<u32> = several.iter().map(|stmt| self.line(*stmt).0).collect();
-                    format!("{severity}[{kind}]{expected}: lines {}", listed(&numbers))
-                }
-            });
-        }
-        lines.append(&mut words);
-        let rest = lines.len().saturating_sub(ASPECTS_MAX);
-        lines.truncate(ASPECTS_MAX);
-        lines.extend((rest > 0).then(|| format!(".. and {rest} more")));
-        let mut lines: Vec<String> =
-            lines.iter().map(|line| shorten(&format!("{INDENT}{line}"), width)).collect();
-        let rest = served.len().saturating_sub(ASPECTS_MAX);
-        let served = served.iter().take(ASPECTS_MAX).map(|(classes, lines)| {
-            let by: Vec<&str> = classes.iter().map(Policy::name).collect();
-            let noun = if lines.len() == 1 { "line" } else { "lines" };
-            format!("{} at {noun} {}", by.join(" and "), listed(lines))
-        });
-        let served: Vec<String> = served.chain((rest > 0).then(|| format!("{rest} more"))).collect();
-        if !served.is_empty() {
-            lines.extend(wrap(&format!("{INDENT}served by {}", served.join("; ")), INDENT.len() + 2, width));
-        }
         lines
     }
 
@@ -226,6 +162,7 @@ impl Explored<'_> {
         if runs > 0 {
             lines.extend(wrap(&format!("{unseen} (Good-Turing)"), 2, width));
         }
+        lines.extend(self.bound(width));
         lines.extend(self.ended(width));
         lines.push(match (runs, campaign.failing) {
             (0, _) => "nothing is known: no run was made".to_owned(),
@@ -238,6 +175,26 @@ impl Explored<'_> {
             }
         });
         lines
+    }
+
+    /// What each run is promised to find.
+    fn bound(&self, width: usize) -> Vec<String> {
+        let Strategy::Pct { .. } = self.origin.strategy else { return Vec::new() };
+        let words = match Bound::of(self.program) {
+            None => "bound: none, since there is one host thread: priorities decide nothing".to_owned(),
+            Some(bound) => {
+                let Bound { threads, calls, depth } = bound;
+                let runs = bound.runs().map_or("2^64 or more".to_owned(), grouped);
+                format!(
+                    "bound: what {} of calls make happen, a run finds with a probability of at least 1 in {runs}: \
+                     1/(n k^(d-1)) with n = {threads} host threads, k = {} calls that they make at most once \
+                     there are several (loops unrolled, `else` blocks carried out), d = {depth}",
+                    counted(usize::from(depth), "ordering"),
+                    grouped(calls)
+                )
+            }
+        };
+        wrap(&words, 2, width)
     }
 
     fn ended(&self, width: usize) -> Vec<String> {
@@ -257,31 +214,6 @@ impl Explored<'_> {
         lines.push(format!("  millpond explore {file} --seeds {}{options}", campaign.runs));
         lines
     }
-}
-
-/// Which outcomes are shown, the most important ones first: of those that do not hold and of the others those of the most runs,
-/// by turns.
-fn choice(all: &[(&Outcome, Seen)]) -> Vec<usize> {
-    let (failing, holding): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|nth| !all[*nth].1.holds);
-    let longer = failing.len().max(holding.len());
-    let turns = (0..longer).flat_map(|nth| [failing.get(nth), holding.get(nth)]);
-    turns.flatten().copied().take(OUTCOMES_MAX).collect()
-}
-
-fn severity(standing: Standing, kind: FindingKind) -> &'static str {
-    match standing {
-        Standing::Fails => "error",
-        Standing::Told => kind.severity().name(),
-        Standing::Expected => "note",
-    }
-}
-
-/// `3, 4, 9 and 12 more`
-fn listed(numbers: &BTreeSet<u32>) -> String {
-    let shown: Vec<String> = numbers.iter().take(8).map(u32::to_string).collect();
-    let more = numbers.len() - shown.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", shown.join(", "))
 }
 
 /// What served the calls of a statement, with the share of each.

@@ -3,10 +3,10 @@
 use super::memory::ACCOUNTS_MAX;
 use super::table::{Align, Section, Table, shorten, wrap};
 use super::{Compared, Failing, findings};
-use crate::base::{Bytes, DeviceId, EventId, HostId, Nanos, PoolId, ProcessId, StmtId};
-use crate::oracle::{Judged, Mismatch, Verdict};
+use crate::base::{Bytes, DeviceId, EventId, HostId, Nanos, PoolId, ProcessId, StmtId, grouped};
+use crate::oracle::{Answer, Judged, Mismatch, Settled, Verdict};
 use crate::report::names::Book;
-use crate::scenario::{Demand, Names, Outcome, Unit};
+use crate::scenario::{Demand, Names, Outcome, Quantifier, Unit};
 use crate::trace::{Deadlock, Ended, Event, Failure, FindingKind, Kind, Policy, Reach, Readiness, Waiter};
 use std::collections::BTreeMap;
 
@@ -173,6 +173,8 @@ struct Demanded {
     text: String,
     outcome: String,
     holds: bool,
+    /// What shows that, or why nothing does, for lines about all timings.
+    shown: String,
 }
 
 /// Every demand, by line.
@@ -180,14 +182,18 @@ fn demands(book: &Book<'_>, verdict: &Verdict, compared: &Compared) -> Vec<Deman
     let demanded = |stmt: StmtId, outcome: String, holds: bool| {
         let text = &book.program.statements[stmt].text;
         let text = text.strip_prefix("expect ").unwrap_or(text).to_owned();
-        Demanded { line: book.line(stmt), text, outcome, holds }
+        Demanded { line: book.line(stmt), text, outcome, holds, shown: String::new() }
     };
     let mut rows = Vec::new();
     for (id, judged) in verdict.expectations.iter_enumerated() {
         let expect = &book.program.expects[id];
         let skipped = book.skipped(verdict, expect.stmt);
-        let outcome = outcome(&book.program.names, judged, expect.demand, skipped);
-        rows.push(demanded(expect.stmt, outcome, judged.holds()));
+        let outcome = match expect.quantifier {
+            Some(quantifier) => of_timings(&book.program.names, judged, expect.demand, quantifier),
+            None => outcome(&book.program.names, judged, expect.demand, skipped),
+        };
+        let shown = shown(verdict, judged);
+        rows.push(Demanded { shown, ..demanded(expect.stmt, outcome, judged.holds()) });
     }
     for failed in verdict.failed.iter().filter(|failed| failed.expected) {
         let missed = verdict.missed.iter().any(|missed| missed.stmt == failed.stmt);
@@ -257,8 +263,8 @@ pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) 
     let failing = demands(book, verdict, compared).into_iter().filter(|row| !row.holds);
     found.extend(failing.map(|row| Failing {
         line: Some(row.line),
-        code: "expectation",
-        text: format!("{}   {}", row.text, row.outcome),
+        code: if row.outcome == "undecided" { "undecided" } else { "expectation" },
+        text: format!("{}   {}{}", row.text, row.outcome, row.shown),
     }));
     found.extend(findings::failures(book, verdict));
     if let Some(broken) = &verdict.broken {
@@ -266,6 +272,59 @@ pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) 
         found.push(Failing { line: Some(book.line(broken.stmt)), code: "stopped", text });
     }
     found
+}
+
+/// What a search has said of a line about all timings.
+fn of_timings(names: &Names, judged: &Judged, demand: Demand, quantifier: Quantifier) -> String {
+    let Some(settled) = &judged.settled else { return "not settled by one run".to_owned() };
+    let why = settled.first.as_ref().map(|first| format!(": {}", why(names, first, demand)));
+    let words = match (settled.answer, quantifier) {
+        (Answer::Holds, Quantifier::Always) => "holds in every timing",
+        (Answer::Holds, Quantifier::Sometimes) => "holds in some timing",
+        (Answer::Holds, Quantifier::Never) => "holds: in no timing is it so",
+        (Answer::Fails, Quantifier::Always) if why.is_none() => "fails: some timing never gets there",
+        (Answer::Fails, Quantifier::Always) => "fails in some timing",
+        (Answer::Fails, Quantifier::Sometimes) => "fails: in no timing is it so",
+        (Answer::Fails, Quantifier::Never) => "fails: in some timing it is so",
+        (Answer::Undecided, _) => "undecided",
+    };
+    format!("{words}{}", why.unwrap_or_default())
+}
+
+/// Behind a line about all timings that does not hold: the command that shows it, or why there is none.
+fn shown(verdict: &Verdict, judged: &Judged) -> String {
+    let (Some(settled), Some(searched)) = (&judged.settled, &verdict.searched) else { return String::new() };
+    match (&settled.schedule, &searched.stopped) {
+        (Some(schedule), _) => format!(": millpond replay {schedule} {}", searched.shown_with),
+        (None, Some(why)) if settled.answer == Answer::Undecided => format!(": {why}"),
+        _ => String::new(),
+    }
+}
+
+/// For the lines about all timings, what that means, and a command for each that a single run has settled.
+pub(super) fn timings(book: &Book<'_>, verdict: &Verdict, width: usize) -> Vec<String> {
+    let Some(searched) = &verdict.searched else { return Vec::new() };
+    let calls = grouped(searched.calls);
+    let means =
+        format!("Timings: every one of this model and profile, whatever takes how long ({calls} calls)");
+    let mut lines = vec![String::new()];
+    lines.extend(wrap(&means, 2, width));
+    for (id, judged) in verdict.expectations.iter_enumerated() {
+        let line = book.line(book.program.expects[id].stmt);
+        match &judged.settled {
+            Some(Settled { schedule: Some(schedule), answer, .. }) => {
+                let what = if *answer == Answer::Holds { "an example" } else { "a counterexample" };
+                lines.push(format!("  {line:>4}  {what}:"));
+                lines.push(format!("        millpond replay {schedule} {}", searched.shown_with));
+            }
+            Some(Settled { answer: Answer::Undecided, .. }) => {
+                let why = searched.stopped.as_deref().unwrap_or_default();
+                lines.extend(wrap(&format!("  {line:>4}  undecided: {why}"), 8, width));
+            }
+            _ => {}
+        }
+    }
+    lines
 }
 
 fn outcome(names: &Names, judged: &Judged, demand: Demand, skipped: bool) -> String {
@@ -316,8 +375,10 @@ pub(super) fn why(names: &Names, mismatch: &Mismatch, demand: Demand) -> String 
         Mismatch::Findings { count: 0, of_kind: 0 } => "there is no such finding".to_owned(),
         Mismatch::Findings { count: 0, of_kind } => format!("there is none such, but {of_kind} elsewhere"),
         Mismatch::Findings { count, .. } => match demand {
-            Demand::NoFindings | Demand::NoLeaks if count == 1 => "there is 1".to_owned(),
-            Demand::NoFindings | Demand::NoLeaks => format!("there are {count}"),
+            Demand::NoFindings | Demand::NoLeaks | Demand::Occurs { .. } if count == 1 => {
+                "there is 1".to_owned()
+            }
+            Demand::NoFindings | Demand::NoLeaks | Demand::Occurs { .. } => format!("there are {count}"),
             _ if count == 1 => "it is so once".to_owned(),
             _ => format!("it is so {count} times"),
         },

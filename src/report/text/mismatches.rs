@@ -144,6 +144,7 @@ impl Mismatches {
     /// The expectations that fail, as findings.
     pub(super) fn lines(&self, book: &Book<'_>, verdict: &Verdict, width: usize) -> Vec<String> {
         let failing = verdict.expectations.iter_enumerated();
+        let failing = failing.filter(|(_, judged)| !judged.is_open);
         let failing = failing.filter_map(|(id, judged)| Some((id, judged, judged.first?)));
         let mut lines = Vec::new();
         for (id, judged, first) in failing.clone().take(SHOWN_MAX) {

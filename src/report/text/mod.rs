@@ -1,6 +1,7 @@
 //! The report for people: streamed, with bounded memory, at most 60 lines plus findings for any scenario.
 
 mod allocations;
+mod aspects;
 mod calls;
 mod campaign;
 mod devices;
@@ -14,6 +15,7 @@ mod reasons;
 mod sweep;
 mod table;
 mod timeline;
+mod timings;
 
 use super::Origin;
 use super::names::Book;
@@ -23,8 +25,10 @@ use crate::oracle::Verdict;
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Sink};
 use std::fmt;
-pub(in crate::report) use table::time;
 use table::{columns_of, lay_out, shorten, wrap};
+pub(in crate::report) use table::{heading as heading_of, time};
+pub(in crate::report) use timings::covered;
+pub use timings::stopped;
 
 /// The most lines of a report, findings aside.
 const LINES_MAX: usize = 60;
@@ -152,7 +156,8 @@ impl<'p> Text<'p> {
         sections.extend(self.devices.sections(book, width));
         sections.extend(self.shortages.expected(book, verdict, closing.recovery, width));
         sections.extend(judgement::expectations(book, verdict, &closing.compared, width));
-        let mut last = vec![String::new()];
+        let mut last = judgement::timings(book, verdict, width);
+        last.push(String::new());
         last.extend(summary(book, verdict, closing, width).lines().map(str::to_owned));
         last.extend(variants(book.program, width));
         last.push(next(&self.origin, closing));
@@ -213,7 +218,14 @@ fn summary(book: &Book<'_>, verdict: &Verdict, closing: &Closing<'_>, width: usi
         if holds { what_holds(verdict, &closing.compared) } else { what_fails(verdict, &closing.compared) };
     parts.extend(findings::summary(book, verdict));
     let allocations = counted(usize::try_from(verdict.allocations).unwrap_or(usize::MAX), "allocation");
-    let word = if holds { "holds" } else { "fails" };
+    let is_open = !verdict.fails() && !closing.compared.fails();
+    let word = if holds {
+        "holds"
+    } else if is_open {
+        "undecided"
+    } else {
+        "fails"
+    };
     let facts = format!("({allocations}, {})", time(closing.end));
     let line = format!("{word}: {}   {facts}", parts.join(", "));
     if columns_of(&line) <= width {
@@ -251,6 +263,9 @@ fn what_fails(verdict: &Verdict, compared: &Compared) -> Vec<String> {
         _ => {}
     }
     parts.extend(verdict.broken.is_some().then(|| "stopped early".to_owned()));
+    let undecided = verdict.undecided();
+    parts
+        .extend((undecided > 0).then(|| format!("{undecided} of {} undecided", counted(all, "expectation"))));
     parts
 }
 
@@ -274,6 +289,7 @@ fn next(origin: &Origin, closing: &Closing<'_>) -> String {
             format!("next: mend what fails, then {}", closing.accept)
         }
         Compared::Missing | Compared::Different(_) => format!("next: {}", closing.accept),
+        _ if origin.untimed => "next: the same with --format json, for programs".to_owned(),
         _ => format!(
             "next: millpond run FILE --seed {}, or --format json for programs",
             origin.seed.wrapping_add(1)

@@ -83,7 +83,7 @@ pub(super) fn shorten(text: &str, width: usize) -> String {
 }
 
 /// The first lines of a report: title, path and facts in one line, or as few as there is room in. A path stays whole.
-pub(super) fn heading(title: &str, path: &str, facts: &str, width: usize) -> String {
+pub(in crate::report) fn heading(title: &str, path: &str, facts: &str, width: usize) -> String {
     let fits = |line: &String| columns_of(line) <= width;
     let whole = if title.is_empty() { path.to_owned() } else { format!("{title}   {path}") };
     let below = format!("  {path}   {facts}");

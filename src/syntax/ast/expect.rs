@@ -56,6 +56,31 @@ pub enum Expect {
     NoFindings,
     /// `expect no leaks`
     NoLeaks,
+    /// `expect sometimes out_of_memory`, `expect never race`, `expect always no leak`
+    Occurs {
+        /// The error, or what is found.
+        kind: Name,
+        /// Whether `no` stands before.
+        not: bool,
+    },
+    /// `expect always p.reserved_high <= 256MiB`
+    OverTimings {
+        /// Of which timings it is said.
+        quantifier: Quantifier,
+        /// What is said.
+        of: Box<Expect>,
+    },
+}
+
+/// Of how many timings something is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantifier {
+    /// `always`
+    Always,
+    /// `sometimes`
+    Sometimes,
+    /// `never`
+    Never,
 }
 
 /// `allow leak on x`: findings that are not told.

@@ -16,6 +16,13 @@ impl Tree<'_> {
         if rule == Rule::no_leaks {
             return Expect::NoLeaks;
         }
+        if rule == Rule::over_timings {
+            return self.over_timings(node);
+        }
+        if rule == Rule::occurs {
+            let not = node.clone().into_inner().any(|child| child.as_rule() == Rule::kw_no);
+            return Expect::Occurs { kind: self.only_name(node), not };
+        }
         let mut rest = parts(node);
         if rule == Rule::finding {
             return self.finding(rest);
@@ -55,6 +62,16 @@ impl Tree<'_> {
         // `via nothing` begins with "not" too, but only a relation with an object can be negated.
         let not = not && !matches!(relation, Relation::Via(_));
         Expect::Relate { subject, relation, not }
+    }
+
+    fn over_timings(&mut self, node: Node<'_>) -> Expect {
+        let mut rest = parts(node);
+        let quantifier = match next(&mut rest).as_str().trim() {
+            "always" => Quantifier::Always,
+            "sometimes" => Quantifier::Sometimes,
+            _ => Quantifier::Never,
+        };
+        Expect::OverTimings { quantifier, of: Box::new(self.expectation(next(&mut rest))) }
     }
 
     /// Which moments are meant, stands in fixed words.

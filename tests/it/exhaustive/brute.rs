@@ -6,7 +6,7 @@
 //! one has been that was told the same and whose devices have got as far.
 
 use super::told::{Story, Told};
-use millpond::base::{Draws, Nanos, StmtId, StreamId};
+use millpond::base::{Draws, HostId, Nanos, StmtId, StreamId};
 use millpond::engine::{Chooser, Limits, Machine, Progress, run_on};
 use millpond::model::Allocator;
 use millpond::model::cuda::Cuda;
@@ -129,16 +129,20 @@ impl Chooser for Scripted {
         Nanos::ZERO
     }
 
-    fn pick(&mut self, among: usize) -> usize {
+    fn pick(&mut self, among: &[HostId], _: &dyn Fn(HostId) -> bool) -> usize {
         let mut script = self.script.borrow_mut();
-        let answer = script.ask(among);
+        let answer = script.ask(among.len());
         script.tell(answer);
         answer
     }
 }
 
 /// Hashes what a run is told, for the script.
-struct Listening(Shared);
+struct Listening {
+    script: Shared,
+    /// Whether a policy is off, so that a lint tells what was complete when a pool has grown.
+    is_off: bool,
+}
 
 impl Sink for Listening {
     fn wants(&self, detail: Detail) -> bool {
@@ -149,7 +153,12 @@ impl Sink for Listening {
         if matches!(event.kind, Kind::Start | Kind::End) {
             return;
         }
-        self.0.borrow_mut().tell((event.host, event.stmt, format!("{:?}", event.kind)));
+        let mut script = self.script.borrow_mut();
+        script.tell((event.host, event.stmt, format!("{:?}", event.kind)));
+        if self.is_off && matches!(event.kind, Kind::Decided(_)) {
+            let done = script.done.clone();
+            script.tell(done);
+        }
     }
 }
 
@@ -190,10 +199,11 @@ fn run_with<A: Allocator>(new: fn(&Setup) -> A, program: &Program, script: &Shar
     let devices =
         Scripted { script: script.clone(), running: Vec::new(), done: vec![0; setup.streams.len()] };
     let mut told = Told::new(program);
-    let sink = (&mut told, Listening(script.clone()));
+    let is_off = setup.pools.iter().any(|pool| !pool.attributes.reuse.opportunistic);
+    let sink = (&mut told, Listening { script: script.clone(), is_off });
     let mut machine = Machine::new(setup, new(setup), devices.clone(), devices, sink);
     let ending = run_on(program, &mut machine, Limits::default());
     let pools = setup.pools.indices().map(|pool| machine.model().state(pool)).collect();
     let is_over = script.borrow().is_over;
-    (!is_over).then(|| told.story(program, pools, ending.stop))
+    (!is_over).then(|| told.story(program, pools, &ending))
 }

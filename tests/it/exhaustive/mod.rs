@@ -2,12 +2,14 @@
 
 mod brute;
 mod made;
+mod scenarios;
 mod told;
 
 use crate::budget;
 use millpond::explore::exhaustive::{Coverage, Keeps, Limits, explore, follow, maximise};
 use millpond::scenario::Program;
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use told::{Story, Told};
 
 /// Programs that brute force would need more runs for are left out.
@@ -16,11 +18,15 @@ const RUNS_MAX: u64 = 5_000;
 /// What the search finds, each outcome as a run of its own tells it.
 fn searched(program: &Program) -> (BTreeSet<Story>, Coverage) {
     let mut stories = BTreeSet::new();
-    let coverage = explore(program, Limits::default(), Keeps::Decisions, &mut |outcome| {
+    let coverage = explore(program, Limits::default(), Keeps::Decisions, &|_| true, &mut |outcome| {
         let mut told = Told::new(program);
-        let ending = follow(program, &outcome.witness, &mut told);
+        let word = outcome.witness.to_string();
+        assert_eq!(word.parse().as_ref(), Ok(&outcome.witness));
+        let ending =
+            follow(program, &outcome.witness, &mut told).expect("the witness is one of this program");
         assert_eq!(ending.stop, outcome.stop);
-        stories.insert(told.story(program, outcome.pools, ending.stop));
+        stories.insert(told.story(program, outcome.pools, &ending));
+        ControlFlow::Continue(())
     });
     (stories, coverage)
 }
@@ -62,7 +68,8 @@ fn greatest_values(program: &Program, text: &str, expected: &BTreeSet<Story>) {
     for pool in program.setup.pools.indices() {
         for (at, figure) in told::FIGURES.into_iter().enumerate() {
             let greatest = expected.iter().map(|story| story.figures[pool.index()][at]).max();
-            let maximum = maximise(program, pool, figure, Limits::default()).expect("there is a run");
+            let maximum =
+                maximise(program, pool, figure, Limits::default(), &|_| true).expect("there is a run");
             assert!(maximum.coverage.is_complete());
             assert_eq!(Some(maximum.value), greatest, "{figure:?}:\n{text}");
         }
@@ -76,17 +83,24 @@ fn the_outcomes_are_those_of_brute_force() {
 }
 
 #[test]
+fn the_outcomes_of_further_programs_are_those_of_brute_force() {
+    let programs = budget(8);
+    assert!(compare(made::further, programs) as u64 > 2 * programs, "there is something to find");
+}
+
+#[test]
 fn the_outcomes_of_short_threads_are_those_of_brute_force() {
     let programs = budget(2);
     let sum = compare(|number| made::threads(number, 2), programs);
     assert!(sum as u64 > programs, "there is something to find");
 }
 
-#[test]
-fn random_runs_of_threads_come_to_nothing_else() {
+/// What random runs of so many programs come to, the search has found. Says how many outcomes there were, and how many of them
+/// were seen.
+fn sample(made: impl Fn(u64) -> (Program, String), programs: u64) -> [usize; 2] {
     let (mut found_in_all, mut seen_in_all) = (0, 0);
-    for number in 0..budget(8) {
-        let (program, text) = made::threads(number, 5);
+    for number in 0..programs {
+        let (program, text) = made(number);
         let (found, coverage) = searched(&program);
         assert!(coverage.is_complete());
         let seen = brute::samples(&program, 300, number);
@@ -99,5 +113,19 @@ fn random_runs_of_threads_come_to_nothing_else() {
         (found_in_all, seen_in_all) = (found_in_all + found.len(), seen_in_all + seen.len());
     }
     println!("{found_in_all} outcomes, {seen_in_all} of them in random runs");
-    assert!(seen_in_all as u64 > 2 * budget(8), "there is something to find");
+    [found_in_all, seen_in_all]
+}
+
+#[test]
+fn random_runs_of_threads_come_to_nothing_else() {
+    let programs = budget(8);
+    let [_, seen] = sample(|number| made::threads(number, 5), programs);
+    assert!(seen as u64 > 2 * programs, "there is something to find");
+}
+
+#[test]
+fn random_runs_of_threads_that_share_memory_come_to_nothing_else() {
+    let programs = budget(12);
+    let [_, seen] = sample(made::sharing, programs);
+    assert!(seen as u64 > 2 * programs, "there is something to find");
 }

@@ -1,8 +1,8 @@
 //! What a run comes to, for comparison: how each call was answered, how the pools stand in the end, and the verdict.
 
 use millpond::base::{HostId, IndexVec, PoolId, StmtId};
-use millpond::engine::Stop;
-use millpond::oracle::{Broken, Expectations};
+use millpond::engine::Ending;
+use millpond::explore::campaign::{Looked, Onlooker, Outcome};
 use millpond::scenario::Program;
 use millpond::trace::{AllocId, Attribute, Detail, Event, Figure, Kind, PoolState, Sink};
 use std::collections::BTreeMap;
@@ -22,6 +22,7 @@ pub(super) struct Story {
     pub(super) answers: BTreeMap<HostId, Vec<String>>,
     pub(super) stop: String,
     pub(super) verdict: String,
+    pub(super) outcome: Outcome,
     /// The figures of the pools in the end.
     pub(super) pools: Vec<String>,
     /// For each pool, those of [`FIGURES`].
@@ -30,7 +31,7 @@ pub(super) struct Story {
 
 /// Listens to a run.
 pub(super) struct Told<'p> {
-    judge: Expectations<'p>,
+    judge: Onlooker<'p>,
     answers: BTreeMap<HostId, Vec<String>>,
     /// For each allocation, the call that made it.
     makers: BTreeMap<u32, (HostId, usize, StmtId)>,
@@ -38,20 +39,16 @@ pub(super) struct Told<'p> {
 
 impl<'p> Told<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
-        Self { judge: Expectations::new(program), answers: BTreeMap::new(), makers: BTreeMap::new() }
+        Self { judge: Onlooker::new(program), answers: BTreeMap::new(), makers: BTreeMap::new() }
     }
 
     pub(super) fn story(
         self,
         program: &Program,
         pools: IndexVec<PoolId, PoolState>,
-        stop: Option<Stop>,
+        ending: &Ending,
     ) -> Story {
-        let broken = match &stop {
-            Some(Stop::Broken { stmt, reason }) => Some(Broken { stmt: *stmt, reason: reason.clone() }),
-            Some(Stop::Deadlock { .. }) | None => None,
-        };
-        let verdict = self.judge.finish(broken);
+        let Looked { outcome, verdict, .. } = self.judge.finish(ending);
         let mut findings: Vec<String> =
             verdict.findings.iter().map(|finding| format!("{finding:?}")).collect();
         findings.sort();
@@ -62,8 +59,9 @@ impl<'p> Told<'p> {
         let verdict = if program.setup.hosts == 1 { verdict } else { failed.concat() };
         Story {
             answers: self.answers,
-            stop: format!("{stop:?}"),
+            stop: format!("{:?}", ending.stop),
             verdict,
+            outcome,
             pools: pools.iter().map(|state| format!("{state:?}")).collect(),
             figures: pools.iter().map(|state| FIGURES.map(|figure| state.figure(figure))).collect(),
         }

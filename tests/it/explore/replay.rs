@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// What tells a run from others, read from its events and its verdict alone.
-fn aspects_of(run: &str) -> BTreeSet<String> {
+pub(super) fn aspects_of(run: &str) -> BTreeSet<String> {
     let lines = run.lines().map(|line| serde_json::from_str::<Value>(line).expect("an object"));
     let mut aspects = BTreeSet::new();
     let mut served = std::collections::BTreeMap::<u64, BTreeSet<String>>::new();
@@ -39,7 +39,7 @@ fn aspects_of(run: &str) -> BTreeSet<String> {
 }
 
 /// The same of what an exploration says about an outcome.
-fn aspects_in(outcome: &Value) -> BTreeSet<String> {
+pub(super) fn aspects_in(outcome: &Value) -> BTreeSet<String> {
     let aspects = outcome["aspects"].as_array().expect("a list").iter();
     let mut aspects: BTreeSet<String> = aspects
         .map(|aspect| match aspect["what"].as_str() {
@@ -183,6 +183,11 @@ fn a_schedule_that_does_not_belong_is_refused_with_the_reason() {
         (with(3, "default"), "`default` is not a profile with its hash"),
         (with(3, &profile.replace("default", "other")), "is not a profile with its hash"),
         (with(4, "luck"), "`luck` is not a strategy"),
+        (with(4, "pct"), "`pct` is not a strategy such as"),
+        (with(4, "pct-0"), "`pct-0` is not a strategy"),
+        (with(4, "pct-03"), "`pct-03` is not a strategy"),
+        (with(4, "pct-256"), "`pct-256` is not a strategy"),
+        (with(4, "random-3"), "`random-3` is not a strategy"),
         (with(5, "-1"), "`-1` is not a seed"),
         (with(5, "+1"), "`+1` is not a seed"),
         (with(5, "18446744073709551616"), "is not a seed"),

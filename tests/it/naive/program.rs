@@ -37,7 +37,7 @@ impl Chooser for Constant {
         duration
     }
 
-    fn pick(&mut self, _: usize) -> usize {
+    fn pick(&mut self, _: &[HostId], _: &dyn Fn(HostId) -> bool) -> usize {
         0
     }
 }

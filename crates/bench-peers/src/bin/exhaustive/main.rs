@@ -8,6 +8,7 @@ use millpond::base::Draws;
 use millpond::explore::exhaustive::{Keeps, Limits, explore};
 use millpond::profile::Profile;
 use std::fmt::Write;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// As the prototype had them: blocks of a few sizes, kernels, one event.
@@ -56,7 +57,10 @@ fn main() {
                 let (program, diagnostics) = millpond::load(&text, &Profile::default());
                 let Some(program) = program else { panic!("{diagnostics:?}\n{text}") };
                 let start = Instant::now();
-                let coverage = explore(&program, limits, keeps, &mut |_| outcomes += 1);
+                let coverage = explore(&program, limits, keeps, &|_| true, &mut |_| {
+                    outcomes += 1;
+                    ControlFlow::Continue(())
+                });
                 nanos += start.elapsed().as_nanos();
                 nodes += coverage.nodes;
                 states += coverage.states;
