@@ -6,11 +6,13 @@ use super::levels::LevelArguments;
 use super::maximise::{self, What};
 use super::outside::{self, Complaint, Output, Status};
 use super::progress::Progress;
+use super::shrink::{self, ShrinkArguments};
 use super::untimed::{self, UntimedArguments};
 use super::{Scenario, parallel};
 use crate::base::{Nanos, grouped};
 use crate::explore::campaign::{self, Campaign, Plan};
 use crate::explore::exhaustive::Witness;
+use crate::explore::shrink::Choices as Drawn;
 use crate::explore::{Choices, Schedule, Strategy};
 use crate::report::{Ended, Explored, Notation, Timings};
 use crate::scenario::Program;
@@ -71,6 +73,15 @@ was found. --maximise end looks for the latest end in the runs that are made.
 The same seeds give the same report, whatever the number of threads. With --time
 and after Ctrl-C the report has the command that repeats it.
 
+--shrink takes the first run that fails, a plain run first of all, and writes
+the smallest scenario that fails in the same way: by the same kind of finding,
+as possible or as definite and about the same kinds of statements, by the same
+error or by the same `expect` line. Whatever does not matter goes: statements,
+declarations, loops, threads, parameters, sizes, durations, the seed. No line
+of it can go without the failure, or without another one that was not there
+before. Ctrl-C ends the search, and what there is by then is written. Without
+-o it is printed.
+
 Examples:
   millpond explore scenarios/reuse/opportunistic/depends_on_timing.scn
   millpond explore FILE --seeds 100000 --jitter 10%
@@ -80,10 +91,13 @@ Examples:
   millpond explore FILE --untimed --limit 100000000
   millpond explore FILE --maximise p.reserved_high
   millpond explore FILE --maximise end --seeds 100000 --jitter 10%
+  millpond explore FILE --shrink -o min.scn
+  millpond explore FILE --shrink --finding use_after_free -o min.scn
 
-Exit status: 0 every run holds; 1 a run fails; 2 the input is wrong or cannot
-be read; 3 every run holds, but it did not become stable, did not cover every
-timing or was interrupted")]
+Exit status: 0 every run holds; 1 a run fails, or what --shrink is asked for was
+found; 2 the input is wrong or cannot be read, or the file of --shrink exists;
+3 every run holds, but it did not become stable, did not cover every timing or
+was interrupted; --shrink was interrupted")]
 pub(super) struct Explore {
     /// The scenario; - is standard input
     pub(super) file: PathBuf,
@@ -127,9 +141,11 @@ pub(super) struct Explore {
     /// So many runs at once [default: as many as the machine can]
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Writes to a file, once it is whole
+    /// Writes to a file, once it is whole; with --shrink to a new one
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    shrink: ShrinkArguments,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -161,6 +177,9 @@ impl Explore {
         let program = super::on_model(scenario.chosen(programs, self.variant.as_deref())?, self.model);
         let program = super::with_jitter(super::with_levels(program, &self.levels.levels()), self.jitter);
         let program = self.strategy()?.applied(program);
+        if self.shrink.is_asked_for() {
+            return self.shrink(&scenario, &program);
+        }
         if let Some(word) = &self.untimed.maximise {
             return self.worst(word, &scenario, &program);
         }
@@ -181,7 +200,7 @@ impl Explore {
             shown_with: self.shown_with(&schedule),
             schedule,
             file: outside::quoted(&self.file),
-            options: self.options(),
+            options: self.options(self.base_seed),
             ended,
         };
         let width = if self.output.is_none() { outside::width() } else { 80 };
@@ -201,6 +220,42 @@ impl Explore {
             _ if campaign.runs == 0 => Status::Impossible,
             Ended::Complete | Ended::Stable | Ended::TimeIsUp => Status::Holds,
         })
+    }
+
+    fn shrink(&self, scenario: &Scenario, program: &Program) -> Result<Status, Complaint> {
+        let levels = self.levels.levels();
+        let read = |text: &str| {
+            let (program, _) = scenario.with_text(text.to_owned()).load()?;
+            Ok(super::with_levels(super::on_model(program, self.model), &levels))
+        };
+        let task = shrink::Task {
+            scenario,
+            program,
+            read: &read,
+            plan: self.plan(),
+            until: self.time.map(|time| Instant::now() + time),
+            made_by: &|seed| format!("{}{}", outside::quoted(&self.file), self.options(seed)),
+            run_with: &|choices| self.run_with(choices),
+            output: self.output.as_deref(),
+        };
+        self.shrink.run(&task)
+    }
+
+    /// The command that makes a run with these choices, and what it needs beside the file, as arguments.
+    fn run_with(&self, choices: Drawn) -> (&'static str, String) {
+        let (command, seed) = match choices.strategy {
+            Strategy::Random => ("run", (choices.seed > 0).then(|| format!(" --seed {}", choices.seed))),
+            Strategy::Pct { depth } => {
+                let seed = format!(" --strategy pct --depth {depth} --base-seed {} --seeds 1", choices.seed);
+                ("explore", Some(seed))
+            }
+        };
+        let jitter = (choices.jitter > 0).then(|| format!(" --jitter {}%", choices.jitter));
+        let model = self.model.map(|model| format!(" --model {}", model.name()));
+        let profile = outside::quoted(&self.profile);
+        let profile = (profile != "default").then(|| format!(" --profile {profile}"));
+        let all: String = [seed, jitter, model, profile].into_iter().flatten().collect();
+        (command, format!("{all}{}", self.levels))
     }
 
     /// The strategy, with its depth.
@@ -284,12 +339,12 @@ impl Explore {
         format!("{}{}", profile.unwrap_or_default(), self.levels)
     }
 
-    /// What else than the number of runs they depend on, as arguments.
-    fn options(&self) -> String {
+    /// What else than the number of runs they depend on, as arguments, from a first seed on.
+    fn options(&self, base_seed: u64) -> String {
         let strategy =
             (self.strategy != Strategy::Random).then(|| format!("--strategy {}", self.strategy.name()));
         let depth = self.depth.map(|depth| format!("--depth {depth}"));
-        let base = (self.base_seed > 0).then(|| format!("--base-seed {}", self.base_seed));
+        let base = (base_seed > 0).then(|| format!("--base-seed {base_seed}"));
         let jitter = (self.jitter > 0).then(|| format!("--jitter {}%", self.jitter));
         let variant = self.variant.as_ref().map(|variant| format!("--variant {variant}"));
         let model = self.model.map(|model| format!("--model {}", model.name()));

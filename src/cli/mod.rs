@@ -28,6 +28,7 @@ mod replay;
 mod run;
 mod scenario;
 mod shell;
+mod shrink;
 mod snapshots;
 mod sweep;
 mod test;

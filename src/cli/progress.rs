@@ -38,6 +38,11 @@ impl Progress {
         self.0.set_position(count as u64);
     }
 
+    /// Says something beside how far it is.
+    pub(super) fn tell(&self, message: String) {
+        self.0.set_message(message);
+    }
+
     /// Does something that writes to the terminal.
     pub(super) fn aside<R>(&self, print: impl FnOnce() -> R) -> R {
         self.0.suspend(print)

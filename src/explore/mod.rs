@@ -9,6 +9,8 @@ pub mod generate;
 pub mod proof;
 pub mod recover;
 mod schedule;
+pub mod shrink;
+mod site;
 mod strategy;
 pub mod untimed;
 

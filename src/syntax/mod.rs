@@ -17,7 +17,7 @@ mod version;
 
 pub use blocks::parse;
 pub use codes::TABLE as CODES;
-pub use print::{bare, format};
+pub use print::{bare, format, statements};
 pub use usage::{said_here, usages, words};
 
 /// The version of the language that is read, as in `millpond 1`.

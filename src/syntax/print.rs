@@ -38,8 +38,13 @@ pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
 /// The statements of a text in the usual form, without comments and blank lines: two texts that say the same in the same words
 /// have this in common. A line with a mistake stays as it is.
 pub fn bare(text: &str) -> String {
-    let mut printer = Printer { out: String::new(), depth: 0, source: text, is_bare: true };
-    printer.items(&parse(text).0.items);
+    statements(&parse(text).0, text)
+}
+
+/// The same of a tree, which was read from a text or made of such trees.
+pub fn statements(file: &File, source: &str) -> String {
+    let mut printer = Printer { out: String::new(), depth: 0, source, is_bare: true };
+    printer.items(&file.items);
     printer.out
 }
 

@@ -47,6 +47,7 @@ mod reports;
 #[cfg(feature = "cli")]
 mod sarif;
 mod seed_model;
+mod shrink;
 #[cfg(feature = "cli")]
 mod soup;
 #[cfg(feature = "cli")]

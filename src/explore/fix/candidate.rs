@@ -1,8 +1,8 @@
 //! An edit that may fix something, before it was tried.
 
-use super::site::{Site, Sites};
 use crate::base::{Edit, Span};
 use crate::edit::{self, insert};
+use crate::explore::site::{Site, Sites};
 use crate::scenario::Program;
 use crate::syntax::ast::{Operation, Statement};
 

@@ -1,7 +1,7 @@
 //! Where a text uses its events, and what a further use would change.
 
-use super::site::{Site, Sites};
 use crate::base::Span;
+use crate::explore::site::{Site, Sites};
 use crate::syntax::ast::{CallKind, Content, Created, ImportPlace, Operation, Path, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,10 @@
 //! What may fix a finding that no order is missing of, or that order alone cannot fix: lines that go, move, or are added.
 
 use super::candidate::{Candidate, moving, word};
-use super::site::{Site, Sites};
 use super::trial::Trial;
 use crate::base::{BufferId, StmtId};
 use crate::edit::{self, insert};
+use crate::explore::site::{Site, Sites};
 use crate::oracle::{Finding, Role};
 use crate::syntax::ast::{CallKind, File, Operation, Statement};
 use crate::trace::FindingKind;

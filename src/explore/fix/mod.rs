@@ -9,7 +9,6 @@ mod lines;
 mod order;
 mod search;
 mod shown;
-mod site;
 mod trial;
 
 pub use shown::{Line, Mark};

@@ -4,9 +4,9 @@
 
 use super::candidate::{Candidate, moving, word};
 use super::events::{Does, EventUse, Events, bound};
-use super::site::{Site, Sites};
 use crate::base::Edit;
 use crate::edit::insert;
+use crate::explore::site::{Site, Sites};
 use crate::syntax::ast::{CallKind, Item, Statement};
 
 /// So many of those with the least order are tried for each way to use what is there.

@@ -124,6 +124,11 @@ pub struct Reuse {
 }
 
 impl Recording {
+    /// By what one point comes before another one, whatever the timing is; empty: it does not.
+    pub fn chain(&self, from: Point, to: Point) -> Vec<Link> {
+        nearest::between(self, from, to)
+    }
+
     /// What the run tells about it. `None`: what it is about was not recorded.
     pub fn explain(&self, missing: &Missing) -> Option<Explanation> {
         let (from, to) = (missing.from.point, missing.to.point);

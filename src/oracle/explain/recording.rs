@@ -88,6 +88,11 @@ impl Recording {
         }
     }
 
+    /// All operations and calls, those of a stream or a thread in their order, with their statements.
+    pub fn points(&self) -> impl Iterator<Item = (Point, StmtId)> + '_ {
+        self.points.iter().map(|(point, recorded)| (*point, recorded.stmt))
+    }
+
     /// The statement at a point.
     pub(super) fn at(&self, point: Point) -> Option<StmtId> {
         self.points.get(&point).map(|recorded| recorded.stmt)
@@ -265,10 +270,12 @@ impl Recording {
 
     /// A thread has seen all this complete. A query sees that by luck.
     fn seen(&mut self, host: HostId, seen: &Cut) {
-        let is_luck = matches!(self.hosts[host].call, Some(Call::Query(_)));
-        // What a synchronise waits for was settled when it was called.
-        if is_luck || matches!(self.hosts[host].call, Some(Call::Sync(_))) {
-            return;
+        match self.hosts[host].call {
+            // What a synchronise waits for was settled when it was called.
+            Some(Call::Query(_) | Call::Sync(_)) => return,
+            // What is before that is seen through it.
+            Some(Call::Poll(target)) => return self.waits(self.latest(host), target),
+            _ => {}
         }
         let point = self.latest(host);
         for (stream, seq) in seen.iter().enumerate() {
