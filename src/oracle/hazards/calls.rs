@@ -116,3 +116,9 @@ pub(super) fn returns(blocking: bool, to: Memory, from: Option<Memory>) -> Retur
         _ => Returns::AtOnce,
     }
 }
+
+/// Whether all that a call does is in its operation.
+#[inline(always)]
+pub(super) fn is_in_operation(call: &Call) -> bool {
+    matches!(call, Call::Launch { .. } | Call::Record { .. } | Call::Wait { .. } | Call::Free { .. })
+}

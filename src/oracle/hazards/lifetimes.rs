@@ -331,10 +331,8 @@ impl Hazards {
         let is_shared = record.extras().is_some();
         // That of a graph lives again with its next launch.
         let is_over = !is_given_back && (record.pool.is_some() || record.outside().is_some());
-        if is_given_back && by.stream.is_some() {
-            if blocks.insert(handle, record, by.mark, by.clock(clocks)) {
-                blocks.tidy(by.mark, memory);
-            }
+        if is_given_back && by.stream.is_some() && blocks.insert(handle, record, by.mark, by.clock(clocks)) {
+            blocks.tidy(by.mark, memory);
         }
         if is_shared {
             self.free_shared(by, alloc, free, findings);

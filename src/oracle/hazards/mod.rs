@@ -26,7 +26,7 @@ use crate::trace::{
     Target, Ticket, Use,
 };
 use blocks::Blocks;
-use calls::{Doing, Returns, returns};
+use calls::{Doing, Returns, is_in_operation, returns};
 use clock::{Clock, Gate};
 use clocks::Clocks;
 use judge::Judge;
@@ -592,10 +592,4 @@ impl Hazards {
     fn allocation(record: &Record) -> (Role, Option<StmtId>) {
         (Role::Allocation, Some(record.allocated.1))
     }
-}
-
-/// Whether all that a call does is in its operation.
-#[inline(always)]
-fn is_in_operation(call: &Call) -> bool {
-    matches!(call, Call::Launch { .. } | Call::Record { .. } | Call::Wait { .. } | Call::Free { .. })
 }
