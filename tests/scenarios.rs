@@ -67,7 +67,7 @@ fn reported(scenario: &Scenario, program: &Program) -> Result<(), Failed> {
         return Err(format!("insta accepts the snapshot, and millpond says {:?}", outcome.compared).into());
     }
     // What is found is told in paragraphs of their own, and has no limit.
-    let words = ["error[", "warning[", "lint[", "note["];
+    let words = ["error[", "warning[", "lint[", "note[", "skipped: "];
     let is_finding = |paragraph: &&str| words.iter().any(|word| paragraph.starts_with(word));
     let findings = outcome.report.split("\n\n").filter(is_finding).map(|finding| finding.lines().count() + 1);
     let lines = outcome.report.lines().count() - findings.sum::<usize>();

@@ -75,7 +75,7 @@ fn is_found(found: &[Finding], program: &Program, kind: FindingKind, line: u32) 
 fn without_bugs_nothing_is_wrong_with_any_run() {
     let profiles =
         ["default", "small_card", "data_centre"].map(|name| Profile::named(name).expect("it is one"));
-    for number in 0..budget(60) {
+    for number in 0..budget(40) {
         let options = options(number);
         let Made { text, planted, repaired } = made(&options);
         assert_eq!((planted, &repaired), (Vec::new(), &text));
@@ -90,7 +90,7 @@ fn without_bugs_nothing_is_wrong_with_any_run() {
 #[test]
 fn one_bug_is_found_where_it_was_planted() {
     let (mut refused, mut kinds) = (0, BTreeMap::<_, u64>::new());
-    let programs = budget(70);
+    let programs = budget(50);
     for number in 0..programs {
         let mistake = Mistake::ALL[(number % 7) as usize];
         let options = Options { bugs: Bugs::One(mistake), ..options(1_000 + number) };

@@ -2,7 +2,7 @@
 
 use super::memory::ACCOUNTS_MAX;
 use super::table::{Align, Section, Table, shorten, wrap};
-use super::{Compared, Failing, findings};
+use super::{Compared, Failing, counted, findings};
 use crate::base::{Bytes, DeviceId, EventId, HostId, Nanos, PoolId, ProcessId, StmtId, grouped};
 use crate::oracle::{Answer, Judged, Mismatch, Settled, Verdict};
 use crate::report::names::Book;
@@ -301,6 +301,9 @@ fn shown(verdict: &Verdict, judged: &Judged) -> String {
     }
 }
 
+/// So many runs are shown as examples; counterexamples have no limit.
+const EXAMPLES_MAX: usize = 3;
+
 /// For the lines about all timings, what that means, and a command for each that a single run has settled.
 pub(super) fn timings(book: &Book<'_>, verdict: &Verdict, width: usize) -> Vec<String> {
     let Some(searched) = &verdict.searched else { return Vec::new() };
@@ -309,12 +312,19 @@ pub(super) fn timings(book: &Book<'_>, verdict: &Verdict, width: usize) -> Vec<S
         format!("Timings: every one of this model and profile, whatever takes how long ({calls} calls)");
     let mut lines = vec![String::new()];
     lines.extend(wrap(&means, 2, width));
+    // Many lines may have the same run as an example.
+    let mut examples: Vec<(&str, Vec<String>)> = Vec::new();
     for (id, judged) in verdict.expectations.iter_enumerated() {
         let line = book.line(book.program.expects[id].stmt);
         match &judged.settled {
-            Some(Settled { schedule: Some(schedule), answer, .. }) => {
-                let what = if *answer == Answer::Holds { "an example" } else { "a counterexample" };
-                lines.push(format!("  {line:>4}  {what}:"));
+            Some(Settled { schedule: Some(schedule), answer: Answer::Holds, .. }) => {
+                match examples.iter_mut().find(|(known, _)| known == schedule) {
+                    Some((_, of)) => of.push(line.to_string()),
+                    None => examples.push((schedule, vec![line.to_string()])),
+                }
+            }
+            Some(Settled { schedule: Some(schedule), .. }) => {
+                lines.push(format!("  {line:>4}  a counterexample:"));
                 lines.push(format!("        millpond replay {schedule} {}", searched.shown_with));
             }
             Some(Settled { answer: Answer::Undecided, .. }) => {
@@ -323,6 +333,13 @@ pub(super) fn timings(book: &Book<'_>, verdict: &Verdict, width: usize) -> Vec<S
             }
             _ => {}
         }
+    }
+    for (schedule, of) in examples.iter().take(EXAMPLES_MAX) {
+        lines.extend(wrap(&format!("  {:>4}  an example:", of.join(", ")), 8, width));
+        lines.push(format!("        millpond replay {schedule} {}", searched.shown_with));
+    }
+    if examples.len() > EXAMPLES_MAX {
+        lines.push(format!("    .. and {} more", counted(examples.len() - EXAMPLES_MAX, "example")));
     }
     lines
 }

@@ -163,7 +163,7 @@ impl<'p> Text<'p> {
         last.push(next(&self.origin, closing));
         let mut lines: Vec<String> = heading(book, &self.origin, width).lines().map(str::to_owned).collect();
         // What was found stands first and has no limit; what it was found in shares the rest of the lines.
-        let room = LINES_MAX - lines.len() - last.len();
+        let room = LINES_MAX.saturating_sub(lines.len() + last.len());
         let short = |stmt| self.shortages.lines(book, closing.recovery, stmt, width);
         lines.extend(self.failures.lines(book, verdict, short, width));
         let access = |stmt| self.failures.access(book, stmt);

@@ -84,15 +84,15 @@ fn the_outcomes_are_those_of_brute_force() {
 
 #[test]
 fn the_outcomes_of_further_programs_are_those_of_brute_force() {
-    let programs = budget(8);
-    assert!(compare(made::further, programs) as u64 > 2 * programs, "there is something to find");
+    let programs = budget(5);
+    assert!(compare(made::further, programs) as u64 > programs + programs / 2, "there is something to find");
 }
 
 #[test]
 fn the_outcomes_of_short_threads_are_those_of_brute_force() {
-    let programs = budget(2);
+    let programs = budget(1);
     let sum = compare(|number| made::threads(number, 2), programs);
-    assert!(sum as u64 > programs, "there is something to find");
+    assert!(sum as u64 >= programs, "there is something to find");
 }
 
 /// What random runs of so many programs come to, the search has found. Says how many outcomes there were, and how many of them

@@ -1,6 +1,7 @@
 //! The scenarios of this repository: what random runs of them come to, with durations that vary as far as they may, is among what
 //! all timings come to.
 
+use crate::budget;
 use millpond::explore::campaign::{self, Plan};
 use millpond::explore::exhaustive::Limits;
 use millpond::explore::untimed;
@@ -53,6 +54,8 @@ fn random_runs_of_scenarios_come_to_nothing_else() {
     let mut paths = Vec::new();
     files(&root, &mut paths);
     paths.retain(|path| !path.starts_with(root.join("invalid")));
+    let step = if budget(1) == 1 { 4 } else { 1 };
+    let paths: Vec<PathBuf> = paths.into_iter().step_by(step).collect();
     let (mut covered, mut several) = (0, 0);
     for path in &paths {
         let text = fs::read_to_string(path).expect("it can be read");
@@ -64,5 +67,5 @@ fn random_runs_of_scenarios_come_to_nothing_else() {
         }
     }
     println!("{covered} programs of {} files, {several} with several outcomes", paths.len());
-    assert!(covered > paths.len() * 3 / 4 && several > 50);
+    assert!(covered > paths.len() * 3 / 4 && several > 50 / step);
 }
