@@ -19,7 +19,7 @@ use crate::scenario::Program;
 use crate::trace::Model;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use std::io::Write;
+use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -149,7 +149,7 @@ pub(super) struct Explore {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+enum Format {
     /// A report for people
     Text,
     /// JSON lines: a header, an object an outcome, a summary
@@ -189,7 +189,7 @@ impl Explore {
         if self.untimed.limit.is_some() {
             return Err(Complaint::wrong("--limit is one of --untimed: --seeds says how many runs are made"));
         }
-        let mut output = Output::open(self.output.as_deref())?;
+        let output = Output::open(self.output.as_deref())?;
         let (campaign, ended) = self.explore(&program);
         let choices = Choices::Drawn { strategy: Strategy::of(&program), seed: self.base_seed };
         let schedule = scenario.schedule(&program, choices);
@@ -203,17 +203,8 @@ impl Explore {
             options: self.options(self.base_seed),
             ended,
         };
-        let width = if self.output.is_none() { outside::width() } else { 80 };
-        let written = match self.format {
-            Format::Text => output.write_all(explored.text(width).as_bytes()),
-            Format::Json => explored.write(Notation::Json, &mut output).map(drop),
-            Format::Ron => explored.write(Notation::Ron, &mut output).map(drop),
-        };
-        if let Err(error) = written {
-            output.give_up();
-            return Err(Complaint::wrong(format!("cannot write the report: {error}")));
-        }
-        output.close()?;
+        let data = |notation, output: &mut Output| explored.write(notation, output).map(drop);
+        self.report(output, |width| explored.text(width), data)?;
         Ok(match ended {
             _ if !explored.holds() => Status::Fails,
             Ended::NotStable | Ended::Interrupted => Status::Impossible,
@@ -272,7 +263,7 @@ impl Explore {
     /// Looks for the worst case.
     fn worst(&self, word: &str, scenario: &Scenario, program: &Program) -> Result<Status, Complaint> {
         let what = What::of(word, program)?;
-        let mut output = Output::open(self.output.as_deref())?;
+        let output = Output::open(self.output.as_deref())?;
         let found = match what {
             What::Figure(..) if self.makes_runs() => Err(Complaint::wrong(
                 "a figure of a pool is looked for among all timings, not in runs: leave out --seeds, --time and --until-stable",
@@ -290,17 +281,8 @@ impl Explore {
                 return Err(complaint);
             }
         };
-        let width = if self.output.is_none() { outside::width() } else { 80 };
-        let written = match self.format {
-            Format::Text => output.write_all(worst.text(width).as_bytes()),
-            Format::Json => worst.write(Notation::Json, &mut output).map(drop),
-            Format::Ron => worst.write(Notation::Ron, &mut output).map(drop),
-        };
-        if let Err(error) = written {
-            output.give_up();
-            return Err(Complaint::wrong(format!("cannot write the report: {error}")));
-        }
-        output.close()?;
+        let data = |notation, output: &mut Output| worst.write(notation, output).map(drop);
+        self.report(output, |width| worst.text(width), data)?;
         let is_open = what != What::End && !worst.is_exact();
         Ok(if is_open { Status::Impossible } else { Status::Holds })
     }
@@ -311,7 +293,7 @@ impl Explore {
 
     /// Goes through every timing.
     fn all_timings(&self, scenario: &Scenario, program: &Program) -> Result<Status, Complaint> {
-        let mut output = Output::open(self.output.as_deref())?;
+        let output = Output::open(self.output.as_deref())?;
         let untimed = self.untimed.search(program);
         let schedule = scenario.schedule(program, Choices::Untimed(Witness::default()));
         let timings = Timings {
@@ -323,13 +305,29 @@ impl Explore {
             schedule,
             file: outside::quoted(&self.file),
         };
+        let data = |notation, output: &mut Output| timings.write(notation, output).map(drop);
+        self.report(output, |width| timings.text(width), data)?;
+        Ok(untimed::status(&timings))
+    }
+
+    /// Writes what was found, as it was asked for.
+    fn report(
+        &self,
+        mut output: Output,
+        text: impl FnOnce(usize) -> String,
+        data: impl FnOnce(Notation, &mut Output) -> io::Result<()>,
+    ) -> Result<(), Complaint> {
         let width = if self.output.is_none() { outside::width() } else { 80 };
-        if let Err(error) = untimed::write(&timings, self.format, width, &mut output) {
+        let written = match self.format {
+            Format::Text => output.write_all(text(width).as_bytes()),
+            Format::Json => data(Notation::Json, &mut output),
+            Format::Ron => data(Notation::Ron, &mut output),
+        };
+        if let Err(error) = written {
             output.give_up();
             return Err(Complaint::wrong(format!("cannot write the report: {error}")));
         }
-        output.close()?;
-        Ok(untimed::status(&timings))
+        output.close()
     }
 
     /// What a replay needs beside the schedule and the file, as arguments.

@@ -1,14 +1,13 @@
 //! `millpond explore --untimed`: goes through every timing of one scenario, and says what can happen and whether that is all.
 
-use super::explore::{self, Format};
-use super::outside::{Output, Status};
+use super::explore;
+use super::outside::Status;
 use super::progress::Progress;
 use crate::explore::exhaustive::Limits;
 use crate::explore::untimed::{self, Untimed};
-use crate::report::{Notation, Timings};
+use crate::report::Timings;
 use crate::scenario::Program;
 use clap::Args;
-use std::io::{self, Write};
 use std::time::Instant;
 
 /// What only a search through all timings asks for.
@@ -42,20 +41,6 @@ impl UntimedArguments {
         let calls = untimed.coverage.nodes;
         explore::tell_rate(calls, "calls", started.elapsed());
         untimed
-    }
-}
-
-/// Writes what was found.
-pub(super) fn write(
-    timings: &Timings<'_>,
-    format: Format,
-    width: usize,
-    output: &mut Output,
-) -> io::Result<()> {
-    match format {
-        Format::Text => output.write_all(timings.text(width).as_bytes()),
-        Format::Json => timings.write(Notation::Json, output).map(drop),
-        Format::Ron => timings.write(Notation::Ron, output).map(drop),
     }
 }
 
