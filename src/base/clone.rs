@@ -4,13 +4,13 @@
 ///
 /// The derive cannot do this: its `clone_from` builds a new value and drops the old one.
 macro_rules! reuse_on_clone {
-    ($type:ident $([$($parameter:ident : $($bound:path),+);+])? { $($field:ident),+ $(,)? }) => {
-        impl $(<$($parameter: $($bound +)+),+>)? Clone for $type $(<$($parameter),+>)? {
+    ($type:ident $(<$life:lifetime>)? $([$($parameter:ident : $($bound:path),+);+])? { $($field:ident),+ $(,)? }) => {
+        impl $(<$life>)? $(<$($parameter: $($bound +)+),+>)? Clone for $type $(<$life>)? $(<$($parameter),+>)? {
             fn clone(&self) -> Self {
-                Self { $($field: self.$field.clone()),+ }
+                Self { $($field: Clone::clone(&self.$field)),+ }
             }
             fn clone_from(&mut self, source: &Self) {
-                $(self.$field.clone_from(&source.$field);)+
+                $(Clone::clone_from(&mut self.$field, &source.$field);)+
             }
         }
     };

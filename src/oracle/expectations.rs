@@ -6,7 +6,7 @@
 use super::findings::Findings;
 use super::hazards::Hazards;
 use super::verdict::{Broken, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict};
-use crate::base::{BufferId, ExpectId, IndexVec, Nanos, PoolId, StmtId};
+use crate::base::{BufferId, ExpectId, IndexVec, Nanos, PoolId, StmtId, reuse_on_clone};
 use crate::scenario::{Demand, Moment, Outcome, Program, When};
 use crate::trace::{
     Call, Deadlock, Detail, Ended, Event, Failure, GraphCall, Kind, Operands, Placement, Reach, Readiness,
@@ -15,7 +15,7 @@ use crate::trace::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The sink that judges.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Expectations<'p> {
     program: &'p Program,
     expectations: IndexVec<ExpectId, Judged>,
@@ -38,6 +38,8 @@ pub struct Expectations<'p> {
     /// Of launches of graphs, the operations that do not start it, and those that do not end it.
     inside: [BTreeSet<Ticket>; 2],
 }
+
+reuse_on_clone!(Expectations<'p> { program, expectations, snapshots, failed, demanded, skipped, deadlock, hazards, findings, allocations, asks_for_timing, moments, launching, inside });
 
 impl<'p> Expectations<'p> {
     /// A judge that has seen nothing yet.
@@ -68,8 +70,9 @@ impl<'p> Expectations<'p> {
         }
     }
 
-    /// The verdict; `broken` says why the run was given up, if it was.
-    pub fn finish(mut self, broken: Option<Broken>) -> Verdict {
+    /// The verdict; `broken` says why the run was given up, if it was. For another run the judge has to be put back to the start,
+    /// by [`Clone::clone_from`] of one that has seen nothing.
+    pub fn finish(&mut self, broken: Option<Broken>) -> Verdict {
         self.judge_moments();
         let is_whole = broken.is_none();
         self.hazards.finish(is_whole && self.deadlock.is_none(), &mut self.findings);
@@ -99,10 +102,10 @@ impl<'p> Expectations<'p> {
                     times: *times,
                 })
                 .collect(),
-            expectations: self.expectations,
-            snapshots: self.snapshots,
-            deadlock: self.deadlock.map(|(_, deadlock)| deadlock),
-            findings: self.findings.finish(),
+            expectations: std::mem::take(&mut self.expectations),
+            snapshots: std::mem::take(&mut self.snapshots),
+            deadlock: self.deadlock.take().map(|(_, deadlock)| deadlock),
+            findings: std::mem::take(&mut self.findings).finish(),
             broken,
             allocations: self.allocations,
             searched: None,

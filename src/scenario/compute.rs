@@ -376,7 +376,7 @@ pub(super) fn default_stream_word(name: &str) -> Option<&'static str> {
 
 /// One of a row.
 fn chosen<Id>(base: Id, index: Value) -> Chosen<Id> {
-    Chosen { base, index: Some(index.formula) }
+    Chosen { base, index: Some(Box::new(index.formula)) }
 }
 
 /// The unit of two sides that are compared, if they can be.

@@ -412,7 +412,12 @@ impl Thread {
         by: By,
         buffers: &[Bound],
     ) -> Result<SmallVec<[Use; 3]>, Obstacle> {
-        uses.iter().map(|(place, access)| self.touch(place, *access, by, buffers)).collect()
+        // A loop, since most kernels have few parameters, for which to collect results costs more than they do.
+        let mut touched = SmallVec::new();
+        for (place, access) in uses {
+            touched.push(self.touch(place, *access, by, buffers)?);
+        }
+        Ok(touched)
     }
 
     /// A call whose answer goes into a register.
@@ -445,8 +450,8 @@ impl Thread {
     }
 
     fn part(&self, place: &Place) -> Result<Option<(u64, u64)>, Broken> {
-        let Some((from, to)) = &place.part else { return Ok(None) };
-        Ok(Some((self.natural(from)?, self.natural(to)?)))
+        let Some(part) = &place.part else { return Ok(None) };
+        Ok(Some((self.natural(&part.0)?, self.natural(&part.1)?)))
     }
 
     fn view(&self, name: &Chosen<BufferId>, of: &Place, buffers: &mut [Bound]) -> Result<(), Obstacle> {

@@ -325,7 +325,7 @@ impl Checker<'_> {
         let host = within.as_ref().map_or(HostId::from_usize(0), |within| within.row.base);
         let index = within.as_ref().and_then(Within::start);
         if let Some(base) = self.default_streams.get(&(device, word, host)) {
-            return Some(Chosen { base: *base, index });
+            return Some(Chosen { base: *base, index: index.map(Box::new) });
         }
         let count = within.as_ref().map_or(1, |_| self.turns_of_thread());
         if count > STREAMS_MAX.saturating_sub(self.setup.streams.len() as u64) {
@@ -352,7 +352,7 @@ impl Checker<'_> {
             self.names.streams.push(name);
         }
         self.default_streams.insert((device, word, host), base);
-        Some(Chosen { base, index })
+        Some(Chosen { base, index: index.map(Box::new) })
     }
 
     /// How often the thread that is read is started, with all loops unrolled.

@@ -104,8 +104,8 @@ impl Extents {
 
     fn part(&self, name: usize, place: &Place) -> Option<Result<Extent, Wrong>> {
         let whole = self.known[name]?;
-        let Some((from, to)) = &place.part else { return Some(Ok(whole)) };
-        let (from, to) = (constant(from), constant(to));
+        let Some(part) = &place.part else { return Some(Ok(whole)) };
+        let (from, to) = (constant(&part.0), constant(&part.1));
         if let (Some(to), Some(size)) = (to, whole.size)
             && to > size
         {

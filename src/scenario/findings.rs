@@ -75,7 +75,7 @@ impl Checker<'_> {
     /// Until all names are known, the place in the list of names stands for the first of them.
     fn element_of(&mut self, path: &Path) -> Option<Element> {
         let buffer = self.named_buffer(path, &[Kind::Buffer, Kind::HostBuffer])?;
-        let index = match &buffer.index {
+        let index = match buffer.index.as_deref() {
             None => Some(0),
             Some(Formula::Constant(index)) => u32::try_from(*index).ok(),
             Some(_) => None,

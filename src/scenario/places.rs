@@ -27,7 +27,7 @@ impl Checker<'_> {
         let buffer = self.named_buffer(&place.path, &TOUCHABLE);
         self.mention_as(place.span);
         let part = match &place.part {
-            Some(part) => Some(self.part_of(part)?),
+            Some(part) => Some(Box::new(self.part_of(part)?)),
             None => None,
         };
         Some(Place { buffer: buffer?, part })

@@ -252,16 +252,17 @@ pub struct Place {
     /// The buffer or the view.
     pub buffer: Chosen<BufferId>,
     /// The first byte of the part and the byte after its last one; without them all of it.
-    pub part: Option<(Formula, Formula)>,
+    pub part: Option<Box<(Formula, Formula)>>,
 }
 
-/// One of a row of ids that follow each other: `worker[i]`. Without an index there is just the base.
+/// One of a row of ids that follow each other: `worker[i]`. Without an index there is just the base; most have none, so it lies
+/// apart, and the instructions close together.
 #[derive(Clone, Debug)]
 pub struct Chosen<Id> {
     /// The only one, or the one with index 0.
     pub base: Id,
     /// The index, known to be in range.
-    pub index: Option<Formula>,
+    pub index: Option<Box<Formula>>,
 }
 
 /// A value to compute. All values are integers: bytes, nanoseconds, counts, switches.

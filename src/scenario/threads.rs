@@ -72,7 +72,7 @@ impl Checker<'_> {
             self.items(&thread.body.items);
             return self.leave();
         };
-        let chosen = Chosen { base: row.base, index: index.clone() };
+        let chosen = Chosen { base: row.base, index: index.clone().map(Box::new) };
         self.spawned(stmt, chosen, |checker| {
             checker.enter(Block::Thread);
             let loops = checker.loops_around();

@@ -167,6 +167,9 @@ pub fn run(program: &Program, plan: &Plan, goes_on: &(dyn Fn() -> bool + Sync)) 
 struct Hand<'p> {
     program: &'p Program,
     runner: Runner<'p>,
+    /// The judge of the run in progress, and what each one begins with.
+    judge: Expectations<'p>,
+    fresh: Expectations<'p>,
     witness: Witness,
     outcome: Outcome,
 }
@@ -174,12 +177,13 @@ struct Hand<'p> {
 impl<'p> Hand<'p> {
     fn new(program: &'p Program) -> Self {
         let (runner, witness) = (Runner::new(program), Witness::new(program));
-        Self { program, runner, witness, outcome: Outcome::default() }
+        let fresh = Expectations::new(program);
+        Self { program, runner, judge: fresh.clone(), fresh, witness, outcome: Outcome::default() }
     }
 
     /// Runs the seeds that are so far from the first one of the plan.
     fn block(&mut self, plan: &Plan, seeds: Range<u64>, goes_on: &(dyn Fn() -> bool + Sync)) -> Campaign {
-        let Self { program, runner, witness, outcome } = self;
+        let Self { program, runner, judge, fresh, witness, outcome } = self;
         let mut campaign = Campaign::new(program, plan.base.wrapping_add(seeds.start));
         for nth in seeds {
             if !goes_on() {
@@ -187,8 +191,8 @@ impl<'p> Hand<'p> {
             }
             let seed = plan.base.wrapping_add(nth);
             witness.begin();
-            let mut judge = Expectations::new(program);
-            let ending = runner.run(seed, (&mut judge, &mut *witness));
+            judge.clone_from(fresh);
+            let ending = runner.run(seed, (&mut *judge, &mut *witness));
             let verdict = judge.finish(super::broken(&ending));
             witness.outcome(program, &verdict, outcome);
             campaign.add(seed, outcome, &verdict, &ending, witness);

@@ -143,7 +143,7 @@ impl<'p> Onlooker<'p> {
     }
 
     /// What the run came to, without times, that has ended so.
-    pub fn finish(self, ending: &Ending) -> Looked {
+    pub fn finish(mut self, ending: &Ending) -> Looked {
         let mut verdict = self.judge.finish(broken(ending));
         untime(self.program, &mut verdict);
         let mut outcome = Outcome::default();

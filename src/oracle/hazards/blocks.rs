@@ -9,7 +9,7 @@
 use super::clock::{Clock, Mark};
 use super::clocks::Clocks;
 use super::memory::{Handle, Memory, Record};
-use crate::base::StmtId;
+use crate::base::{StmtId, reuse_on_clone};
 use crate::trace::{Cut, Decision, Ticket};
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -29,12 +29,14 @@ pub(super) struct Block {
 type Here = NonZeroU32;
 
 /// What is before the ends of frees.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Heres {
     width: usize,
     counters: Vec<u32>,
     vacant: Vec<Here>,
 }
+
+reuse_on_clone!(Heres { width, counters, vacant });
 
 impl Heres {
     fn insert(&mut self, here: &[u32]) -> Here {
@@ -54,18 +56,20 @@ impl Heres {
 }
 
 /// The frees of a stream that no host has observed, in its order, and some of which nothing is left.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Queue {
     frees: VecDeque<(u32, Handle)>,
     /// How many have something left.
     blocks: usize,
 }
 
+reuse_on_clone!(Queue { frees, blocks });
+
 /// Queues shorter than this are not tidied up.
 const QUEUE_MIN: usize = 64;
 
 /// The freed memory of all pools.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Blocks {
     queues: Vec<Queue>,
     heres: Heres,
@@ -74,6 +78,8 @@ pub(super) struct Blocks {
     /// What a host synchronisation has proven complete.
     pub(super) observed: Vec<u32>,
 }
+
+reuse_on_clone!(Blocks { queues, heres, done, observed });
 
 impl Blocks {
     pub(super) fn new(streams: usize, hosts: usize) -> Self {

@@ -3,6 +3,7 @@
 //! A clock counts, for each stream and each host thread, how many of its operations or calls are before a point, and it does so
 //! twice: whatever the timing is, and in this run. What comes to be before a point only later stands in it as a gate.
 
+use crate::base::reuse_on_clone;
 use crate::trace::Cut;
 
 /// A point of a run: the `at`-th operation of a stream, or call of a host thread.
@@ -30,13 +31,15 @@ pub(super) enum Stands {
 }
 
 /// What is before a point.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Clock {
     /// What is before it whatever the timing is, and then the same in this run.
     counters: Vec<u32>,
     /// What else will be, once these are known.
     pub(super) gates: Vec<Gate>,
 }
+
+reuse_on_clone!(Clock { counters, gates });
 
 impl Clock {
     pub(super) fn new(width: usize) -> Self {

@@ -9,12 +9,12 @@
 //! Rules: CUDA driver API, `cuEventRecord`, `cuStreamWaitEvent`, "Stream synchronization behavior", `cuStreamSynchronize`.
 
 use super::clock::{Clock, Gate, Mark, pass};
-use crate::base::{DeviceId, EventId, HostId, StreamId};
+use crate::base::{DeviceId, EventId, HostId, StreamId, reuse_on_clone};
 use crate::oracle::findings::Point;
 use crate::trace::{Cut, Setup, StreamKind, Target, Ticket};
 
 /// A stream.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Lane {
     device: usize,
     kind: StreamKind,
@@ -33,6 +33,8 @@ struct Lane {
     /// From which operation on it is behind each gate.
     behind: Vec<(Gate, u32)>,
 }
+
+reuse_on_clone!(Lane { device, kind, has_barrier, clock, hosts, submitter, barrier, is_ahead, behind });
 
 impl Lane {
     /// What a host thread knows is before the next operation.
@@ -59,15 +61,17 @@ impl Lane {
 }
 
 /// What an event has captured.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Record {
     /// The operation that did it.
     mark: Mark,
     clock: Clock,
 }
 
+reuse_on_clone!(Record { mark, clock });
+
 /// A host thread.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Thread {
     clock: Clock,
     /// How often the clock has grown, its own calls aside.
@@ -75,14 +79,18 @@ struct Thread {
     calls: u32,
 }
 
+reuse_on_clone!(Thread { clock, version, calls });
+
 /// What the legacy default stream of a device puts before the operations of its blocking streams.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Barrier {
     clock: Clock,
     version: u32,
     /// The blocking streams that have operations which it has not waited for.
     ahead: Vec<usize>,
 }
+
+reuse_on_clone!(Barrier { clock, version, ahead });
 
 /// What a gate comes to.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +101,7 @@ struct Opening {
 }
 
 /// The clocks of one run so far.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Clocks {
     lanes: Vec<Lane>,
     threads: Vec<Thread>,
@@ -109,6 +117,8 @@ pub(super) struct Clocks {
     /// Whether there is a legacy default stream that is used, or was ever a gate.
     has_more: bool,
 }
+
+reuse_on_clone!(Clocks { lanes, threads, records, barriers, gates, is_exact, is_gated, has_more });
 
 impl Clocks {
     pub(super) fn new(setup: &Setup) -> Self {

@@ -5,7 +5,7 @@
 
 use super::clock::{Clock, Gate, Mark, Stands};
 use super::clocks::Clocks;
-use crate::base::{BufferId, StmtId};
+use crate::base::{BufferId, StmtId, reuse_on_clone};
 use crate::oracle::findings::{Certainty, Findings, Found, Missing, Moment, Role};
 use crate::trace::{AllocId, FindingKind};
 use smallvec::SmallVec;
@@ -48,10 +48,12 @@ struct Way {
 }
 
 /// What is not judged yet.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Judge {
     pending: Vec<Pending>,
 }
+
+reuse_on_clone!(Judge { pending });
 
 /// Whether a finding of this kind says that it is certain or possible.
 fn has_certainty(kind: FindingKind) -> bool {

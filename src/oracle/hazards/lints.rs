@@ -6,7 +6,7 @@
 use super::blocks::Blocks;
 use super::clock::{Clock, Mark};
 use super::memory::Memory;
-use crate::base::{BufferId, EventId, IndexVec, PoolId, StmtId};
+use crate::base::{BufferId, EventId, IndexVec, PoolId, StmtId, reuse_on_clone};
 use crate::oracle::findings::{Findings, Found, Missing, Role};
 use crate::trace::{Attribute, Attributes, FindingKind, Setup, Ticket};
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ struct Trips {
 }
 
 /// What the lints keep.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Lints {
     waits: IndexVec<StmtId, Tally>,
     records: IndexVec<EventId, Option<Record>>,
@@ -49,6 +49,8 @@ pub(super) struct Lints {
     /// The pool that grew for the allocation in progress, whose name is not known yet.
     growing: Option<PoolId>,
 }
+
+reuse_on_clone!(Lints { waits, records, trips, attributes, growing });
 
 /// How a wait or a synchronise came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,12 +6,12 @@
 
 use super::clock::{Clock, Gate, pass};
 use super::clocks::Clocks;
-use crate::base::{BarrierId, CollectiveId, HostId, IndexVec, SignalId, StreamId};
+use crate::base::{BarrierId, CollectiveId, HostId, IndexVec, SignalId, StreamId, reuse_on_clone};
 use crate::trace::{Setup, Ticket};
 use std::collections::BTreeMap;
 
 /// Who meets whom.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Meetings {
     signals: IndexVec<SignalId, Signal>,
     barriers: IndexVec<BarrierId, (u32, Vec<HostId>)>,
@@ -20,7 +20,9 @@ pub(super) struct Meetings {
     promises: BTreeMap<Ticket, (SignalId, Clock)>,
 }
 
-#[derive(Clone, Debug, Default)]
+reuse_on_clone!(Meetings { signals, barriers, collectives, promises });
+
+#[derive(Debug, Default)]
 struct Signal {
     /// What is before it, once it is given.
     clock: Option<Clock>,
@@ -28,12 +30,16 @@ struct Signal {
     gate: Option<Gate>,
 }
 
-#[derive(Clone, Debug)]
+reuse_on_clone!(Signal { clock, gate });
+
+#[derive(Debug)]
 struct Collective {
     parts: usize,
     /// The rounds that lack parts.
     rounds: Vec<(Gate, Vec<StreamId>)>,
 }
+
+reuse_on_clone!(Collective { parts, rounds });
 
 impl Meetings {
     pub(super) fn new(setup: &Setup) -> Self {

@@ -6,7 +6,7 @@
 
 use super::blocks::Block;
 use super::clock::{Clock, Mark, Stands};
-use crate::base::{BufferId, DeviceId, HostBufferId, IndexVec, PoolId, StmtId};
+use crate::base::{BufferId, DeviceId, HostBufferId, IndexVec, PoolId, StmtId, reuse_on_clone};
 use crate::trace::{Access, AllocId};
 use smallvec::SmallVec;
 
@@ -343,7 +343,7 @@ pub(super) struct Handle {
 const INDEX_MIN: usize = 64;
 
 /// All memory that a program can name.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Memory {
     records: Vec<Record>,
     /// Places in `records` that are free.
@@ -357,6 +357,8 @@ pub(super) struct Memory {
     keeps_all: bool,
     pub(super) host: IndexVec<HostBufferId, (BufferId, Extent)>,
 }
+
+reuse_on_clone!(Memory { records, vacant, index, names, newest, keeps_all, host });
 
 impl Memory {
     /// Memory with these buffers of the host.

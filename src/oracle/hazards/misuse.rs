@@ -4,7 +4,7 @@
 
 use super::Hazards;
 use super::memory::{Memory, Record};
-use crate::base::{DeviceId, EventId, PoolId, StmtId};
+use crate::base::{DeviceId, EventId, PoolId, StmtId, reuse_on_clone};
 use crate::oracle::findings::{Findings, Found, Role};
 use crate::trace::{
     AllocId, Call, Exported, Failure, FindingKind, GraphCall, Imported, Reading, Resource, Target, Use,
@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// What is known of things that calls name.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Misuse {
     /// What was destroyed and not created again, and by which statement.
     destroyed: BTreeMap<Resource, StmtId>,
@@ -22,6 +22,8 @@ pub(super) struct Misuse {
     /// The pool that the call in progress may not touch so, and the device.
     out_of_reach: Option<(PoolId, DeviceId)>,
 }
+
+reuse_on_clone!(Misuse { destroyed, has_destroyed, out_of_reach });
 
 /// A call that failed.
 #[derive(Clone, Copy, Debug)]

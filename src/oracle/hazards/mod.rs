@@ -19,7 +19,9 @@ mod memory;
 mod misuse;
 
 use super::findings::{Findings, Found, Role};
-use crate::base::{BufferId, CollectiveId, EventId, ExecId, HostId, IndexVec, SignalId, StmtId};
+use crate::base::{
+    BufferId, CollectiveId, EventId, ExecId, HostId, IndexVec, SignalId, StmtId, reuse_on_clone,
+};
 use crate::scenario::{Instruction, Program};
 use crate::trace::{
     AllocId, Call, Event, Exported, FindingKind, Imported, Kind, Model, Range, Resource, Setup, Takes,
@@ -41,7 +43,7 @@ use std::collections::BTreeMap;
 const KEPT_MAX: u64 = 100_000;
 
 /// The analysis of a run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Hazards {
     clocks: Clocks,
     meetings: Meetings,
@@ -68,6 +70,26 @@ pub(super) struct Hazards {
     has_graphs: bool,
     rules: Switches,
 }
+
+reuse_on_clone!(Hazards {
+    clocks,
+    meetings,
+    memory,
+    blocks,
+    lints,
+    judge,
+    misuse,
+    callers,
+    unconfirmed,
+    deferred,
+    is_open,
+    launched,
+    last_launches,
+    exported,
+    imported_events,
+    has_graphs,
+    rules
+});
 
 /// What of the world makes a difference.
 #[derive(Clone, Copy, Debug)]

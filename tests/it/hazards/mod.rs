@@ -81,7 +81,7 @@ impl Verdicts {
         let program = program.expect("there is no mistake in it");
         let mut sinks = (Told::default(), Expectations::new(&program));
         assert_eq!(run(&program, seed, &mut sinks).stop, None, "{text}");
-        let (told, judge) = sinks;
+        let (told, mut judge) = sinks;
         let at = |stmt: &StmtId| small.at_line(program.statements[*stmt].line);
         let calls: Vec<usize> = told.calls.iter().filter_map(at).collect();
         let operations = calls.iter().map(|nth| small.operations[*nth].clone()).collect();

@@ -95,8 +95,10 @@ fn plain(program: &Program, runs: u64) -> Duration {
 fn judged(program: &Program, runs: u64) -> Duration {
     let start = Instant::now();
     let mut runner = Runner::new(program);
+    let fresh = Expectations::new(program);
+    let mut judge = fresh.clone();
     for seed in 0..runs {
-        let mut judge = Expectations::new(program);
+        judge.clone_from(&fresh);
         runner.run(seed, &mut judge);
         assert!(judge.finish(None).broken.is_none());
     }
