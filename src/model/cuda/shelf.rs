@@ -27,6 +27,7 @@ const fn key(size: u64, start: u64) -> u128 {
 }
 
 const BUCKET: usize = 32;
+const STRIDE: usize = 8;
 
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
@@ -147,7 +148,17 @@ impl Shelf {
         let Some((_, before_last)) = self.order().split_last() else { return (0, 0) };
         let last_below = |bucket: &u32| self.bucket(*bucket).last().is_some_and(|last| last.key() < key);
         let rank = before_last.partition_point(last_below);
-        (rank, self.bucket(self.order[rank]).partition_point(|entry| entry.key() < key))
+        let entries = self.bucket(self.order[rank]);
+        let is_below = |at: usize| entries.get(at).is_some_and(|entry| entry.key() < key);
+        // Most buckets have few entries, which a walk is the fastest way through.
+        let mut at = 0;
+        while is_below(at + STRIDE - 1) {
+            at += STRIDE;
+        }
+        while is_below(at) {
+            at += 1;
+        }
+        (rank, at)
     }
 
     fn bucket(&self, index: u32) -> &[Entry] {

@@ -56,55 +56,72 @@ struct Freed {
     clock: Clock,
 }
 
-/// Goes through the operations so many times. Returns how many were out of order, so that none is left out.
-pub(super) fn run(operations: &[Operation], turns: u64) -> u64 {
-    let nothing = Clock([[0; STREAMS]; 2]);
-    let mut streams = [nothing; STREAMS];
-    let mut events: [(Mark, Clock); STREAMS] = [((0, 0), nothing); STREAMS];
-    let mut submitted = [0; STREAMS];
-    let mut names = [[Named { allocated: (0, 0), touched: (0, 0), freed: (0, 0) }; NAMES]; STREAMS];
-    let mut freed: VecDeque<Freed> = VecDeque::new();
-    let mut wrong = 0;
-    for operation in (0..turns).flat_map(|_| operations) {
+/// What the loop knows.
+pub(super) struct Bare {
+    streams: [Clock; STREAMS],
+    events: [(Mark, Clock); STREAMS],
+    submitted: [u32; STREAMS],
+    names: [[Named; NAMES]; STREAMS],
+    freed: VecDeque<Freed>,
+    /// How many operations were out of order, so that none is left out.
+    pub(super) wrong: u64,
+}
+
+impl Bare {
+    pub(super) fn new() -> Self {
+        let nothing = Clock([[0; STREAMS]; 2]);
+        Self {
+            streams: [nothing; STREAMS],
+            events: [((0, 0), nothing); STREAMS],
+            submitted: [0; STREAMS],
+            names: [[Named { allocated: (0, 0), touched: (0, 0), freed: (0, 0) }; NAMES]; STREAMS],
+            freed: VecDeque::new(),
+            wrong: 0,
+        }
+    }
+
+    /// Takes the next operation.
+    #[inline]
+    pub(super) fn step(&mut self, operation: Operation) {
         let (Operation::Alloc { stream, .. }
         | Operation::Free { stream, .. }
         | Operation::Use { stream, .. }
         | Operation::Record { stream }
-        | Operation::Wait { stream, .. }) = *operation;
-        submitted[stream] += 1;
-        let mark = (stream, submitted[stream]);
-        let clock = &mut streams[stream];
-        match *operation {
+        | Operation::Wait { stream, .. }) = operation;
+        self.submitted[stream] += 1;
+        let mark = (stream, self.submitted[stream]);
+        let clock = &mut self.streams[stream];
+        match operation {
             Operation::Alloc { name, .. } => {
-                if freed.len() > STREAMS
-                    && let Some(old) = freed.pop_front()
+                if self.freed.len() > STREAMS
+                    && let Some(old) = self.freed.pop_front()
                     && clock.0[1][old.mark.0] < old.mark.1
                 {
                     clock.0[1].iter_mut().zip(old.clock.0[1]).for_each(|(own, old)| *own = (*own).max(old));
                 }
-                names[stream][name] = Named { allocated: mark, touched: (0, 0), freed: (0, 0) };
+                self.names[stream][name] = Named { allocated: mark, touched: (0, 0), freed: (0, 0) };
                 clock.set(mark);
             }
             Operation::Free { name, .. } => {
-                let named = &mut names[stream][name];
-                wrong += u64::from(!clock.has(named.allocated) || !clock.has(named.touched));
+                let named = &mut self.names[stream][name];
+                self.wrong += u64::from(!clock.has(named.allocated) || !clock.has(named.touched));
                 named.freed = mark;
                 clock.set(mark);
-                freed.push_back(Freed { mark, clock: *clock });
+                self.freed.push_back(Freed { mark, clock: *clock });
             }
             Operation::Use { name, .. } => {
-                let named = &mut names[stream][name];
+                let named = &mut self.names[stream][name];
                 let is_sound = named.freed.1 == 0 && clock.has(named.allocated) && clock.has(named.touched);
-                wrong += u64::from(!is_sound);
+                self.wrong += u64::from(!is_sound);
                 named.touched = mark;
                 clock.set(mark);
             }
             Operation::Record { .. } => {
                 clock.set(mark);
-                events[stream] = (mark, *clock);
+                self.events[stream] = (mark, *clock);
             }
             Operation::Wait { event, .. } => {
-                let (record, captured) = &events[event];
+                let (record, captured) = &self.events[event];
                 if !clock.has(*record) {
                     clock.join(captured);
                 }
@@ -112,5 +129,4 @@ pub(super) fn run(operations: &[Operation], turns: u64) -> u64 {
             }
         }
     }
-    wrong
 }
