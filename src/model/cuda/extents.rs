@@ -13,11 +13,13 @@ pub(super) struct Extents {
     tags: Vec<Tag>,
     /// The first extent of each magnitude, a power of two.
     lists: [TileId; MAGNITUDES],
+    /// A bit for each magnitude of which there are extents.
+    present: u64,
 }
 
 const MAGNITUDES: usize = u64::BITS as usize;
 
-reuse_on_clone!(Extents { tags, lists });
+reuse_on_clone!(Extents { tags, lists, present });
 
 /// The membership of a tile.
 #[derive(Clone, Copy, Debug)]
@@ -35,17 +37,22 @@ const NO_MEMBER: Tag = Tag { is_member: false, other: NONE, magnitude: 0, before
 
 impl Extents {
     pub(super) const fn new() -> Self {
-        Self { tags: Vec::new(), lists: [NONE; MAGNITUDES] }
+        Self { tags: Vec::new(), lists: [NONE; MAGNITUDES], present: 0 }
     }
 
     /// The first and the last tile of each extent that may have so many bytes, in no particular order.
     pub(super) fn of_about(&self, size: u64) -> impl Iterator<Item = (TileId, TileId)> + '_ {
-        let lists = &self.lists[magnitude(size) as usize..];
-        let present = |id: TileId| (id != NONE).then_some(id);
-        let heads = lists.iter().flat_map(move |first| {
-            std::iter::successors(present(*first), move |id| present(self.tags[*id as usize].after))
-        });
-        heads.map(|head| (head, self.tags[head as usize].other))
+        let mut larger = self.present >> magnitude(size) << magnitude(size);
+        let mut head = NONE;
+        std::iter::from_fn(move || {
+            if head == NONE {
+                let magnitude = larger.trailing_zeros();
+                head = *self.lists.get(magnitude as usize)?;
+                larger &= larger - 1;
+            }
+            let Tag { other, after, .. } = self.tags[head as usize];
+            Some((std::mem::replace(&mut head, after), other))
+        })
     }
 
     /// A tile is not live any more.
@@ -104,6 +111,7 @@ impl Extents {
         let magnitude = magnitude(tiles[tail].end() - tiles[head].start);
         let first = &mut self.lists[magnitude as usize];
         let after = std::mem::replace(first, head);
+        self.present |= 1 << magnitude;
         if after != NONE {
             self.tags[after as usize].before = head;
         }
@@ -114,7 +122,10 @@ impl Extents {
     fn unlist(&mut self, head: TileId) {
         let Tag { magnitude, before, after, .. } = self.tags[head as usize];
         match before {
-            NONE => self.lists[magnitude as usize] = after,
+            NONE => {
+                self.lists[magnitude as usize] = after;
+                self.present &= !(u64::from(after == NONE) << magnitude);
+            }
             before => self.tags[before as usize].after = after,
         }
         if after != NONE {

@@ -408,6 +408,11 @@ impl Pool {
         runs.filter(move |run| run.size >= size)
     }
 
+    /// Whether there may be neighbouring tiles that are not live and together have at least `size` bytes.
+    pub(super) fn may_have_run(&self, size: u64) -> bool {
+        self.extents.of_about(size).next().is_some()
+    }
+
     fn runs_between(
         &self,
         head: TileId,

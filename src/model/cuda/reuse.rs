@@ -94,6 +94,9 @@ impl Search<'_> {
 
     /// The smallest run of neighbours that are each usable by this class or one before it.
     fn pick_mixed(&self, class: Policy) -> Option<TileId> {
+        if !self.pool.may_have_run(self.size) {
+            return None;
+        }
         let is_usable = self.usable(class);
         let runs = self.pool.free_runs(self.size, &is_usable);
         runs.map(|run| (run.size, run.start, run.first)).min().map(|(.., first)| first)

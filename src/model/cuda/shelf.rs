@@ -2,8 +2,6 @@
 //!
 //! Entries lie in small buckets in one arena, so that a copy is flat and an insertion moves at most one bucket.
 
-use crate::base::reuse_on_clone;
-
 /// A range on a shelf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -37,7 +35,19 @@ pub(super) struct Shelf {
     used: usize,
 }
 
-reuse_on_clone!(Shelf { order, buckets, used });
+impl Clone for Shelf {
+    fn clone(&self) -> Self {
+        Self { order: self.order.clone(), buckets: self.buckets.clone(), used: self.used }
+    }
+    fn clone_from(&mut self, source: &Self) {
+        // Most shelves are empty: then all buckets are spare ones.
+        self.used = if source.is_empty() { 0 } else { source.used };
+        if self.used > 0 {
+            self.order.clone_from(&source.order);
+            self.buckets.clone_from(&source.buckets);
+        }
+    }
+}
 
 #[derive(Debug)]
 struct Bucket {
@@ -161,6 +171,10 @@ impl Shelf {
         (rank, at)
     }
 
+    fn is_empty(&self) -> bool {
+        self.order().iter().all(|bucket| self.bucket(*bucket).is_empty())
+    }
+
     fn bucket(&self, index: u32) -> &[Entry] {
         self.buckets[index as usize].filled()
     }
@@ -179,7 +193,8 @@ impl Shelf {
         self.order[rank..=self.used].rotate_right(1);
         self.used += 1;
         let bucket = self.order[rank];
-        self.buckets[bucket as usize].refresh();
+        let opened = &mut self.buckets[bucket as usize];
+        (opened.len, opened.earliest) = (0, u32::MAX);
         bucket
     }
 }
@@ -219,6 +234,22 @@ mod tests {
                 let early = set.range((size, 0)..).copied().filter(|(_, start)| start % 1_000 <= until);
                 assert!(copy.until(size, until as u32).map(pair).eq(early));
             }
+        }
+    }
+
+    #[test]
+    fn a_copy_of_an_empty_shelf_forgets_what_it_had() {
+        let entry = |size| Entry { size, start: 0, latest: 1, head: 0 };
+        let (mut full, mut emptied) = (Shelf::default(), Shelf::default());
+        (1..=100).for_each(|size| full.insert(entry(size)));
+        emptied.insert(entry(1));
+        emptied.remove(1, 0);
+        for empty in [Shelf::default(), emptied] {
+            let mut copy = full.clone();
+            copy.clone_from(&empty);
+            assert_eq!(copy.at_least(0).count(), 0);
+            (1..=70).rev().for_each(|size| copy.insert(entry(size)));
+            assert!(copy.at_least(0).map(|entry| entry.size).eq(1..=70));
         }
     }
 }
