@@ -123,13 +123,16 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
     fn asks_of_blocked(&mut self, host: HostId, call: &Call, awaited: Awaited, asks: &mut Asks) {
         let Asks { is_held, ways, cut, .. } = asks;
         match awaited {
-            Awaited::Work { target, .. } => {
+            Awaited::Work { target, releases } => {
                 match call {
                     Call::Poll(_) => self.order.target(target, cut),
                     _ => cut.clone_from(&self.threads.hosts[host].target),
                 }
                 *is_held = true;
                 self.close(cut, ways);
+                if releases.is_some() {
+                    self.asks_of_ending_pools(asks);
+                }
             }
             Awaited::Signal(signal) => {
                 *is_held = self.threads.over(host, awaited).is_none();
@@ -179,6 +182,12 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             | Call::Read(_)
             | Call::Peek(_)
             | Call::Snapshot(_) => self.asks_of_devices(asks),
+            // These may return at once, and make pools give memory back.
+            Call::Sync(_)
+            | Call::PlainFree { .. }
+            | Call::ResetDevice(_)
+            | Call::Copy { .. }
+            | Call::Memset { .. } => self.asks_of_ending_pools(asks),
             _ => {}
         }
     }
@@ -226,6 +235,13 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         for ticket in &candidates.together {
             within(cut, self.streams.len(), *ticket);
             self.close(cut, together);
+        }
+    }
+
+    /// What a synchronise makes a destroyed pool give back hangs on whether the pool has come to its end by then.
+    fn asks_of_ending_pools(&mut self, asks: &mut Asks) {
+        if self.has_ending_pools() {
+            self.asks_of_devices(asks);
         }
     }
 

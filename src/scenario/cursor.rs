@@ -129,6 +129,11 @@ impl Cursor {
         (thread.next, &thread.registers)
     }
 
+    /// Whether a name stands for nothing, since its allocation failed or was not carried out: calls about it are skipped.
+    pub fn is_any_absent(&self) -> bool {
+        self.buffers.iter().any(|bound| matches!(bound, Bound::Absent))
+    }
+
     /// The statement of a thread's latest call.
     pub fn latest(&self, host: HostId) -> StmtId {
         self.threads[host].latest

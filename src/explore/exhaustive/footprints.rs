@@ -84,6 +84,8 @@ pub(super) struct Footprints {
     own: Vec<Footprint>,
     /// From each instruction on, those up to the next call.
     next: Vec<Footprint>,
+    /// The same where a name stands for nothing, so that calls about it are skipped.
+    next_unskipped: Vec<Footprint>,
     /// From each instruction on, all of them, those of threads that are started included.
     ahead: Vec<Footprint>,
 }
@@ -103,8 +105,10 @@ impl Footprints {
         let mut own: Vec<Footprint> = code.iter().map(|instruction| numbers.footprint(instruction)).collect();
         own.push(Footprint::default());
         let next = closed(code, &own, is_call);
+        let next_unskipped =
+            closed(code, &own, |instruction| is_call(instruction) && !may_be_skipped(instruction));
         let ahead = closed(code, &own, |_| false);
-        Some(Self { own, next, ahead })
+        Some(Self { own, next, next_unskipped, ahead })
     }
 
     /// What the call at a place touches.
@@ -112,9 +116,14 @@ impl Footprints {
         &self.own[place]
     }
 
-    /// What the next turn of a thread may touch. `place`: the instruction that it comes to; `has_call`: it has a call from before.
-    pub(super) fn next(&self, place: usize, has_call: bool) -> &Footprint {
-        if has_call { &self.own[place.saturating_sub(1)] } else { &self.next[place] }
+    /// What the next turn of a thread may touch. `place`: the instruction that it comes to; `has_call`: it has a call from before;
+    /// `is_any_absent`: a name stands for nothing.
+    pub(super) fn next(&self, place: usize, has_call: bool, is_any_absent: bool) -> &Footprint {
+        match (has_call, is_any_absent) {
+            (true, _) => &self.own[place.saturating_sub(1)],
+            (false, false) => &self.next[place],
+            (false, true) => &self.next_unskipped[place],
+        }
     }
 
     /// Whether a footprint conflicts with what a thread may still do.
@@ -134,6 +143,31 @@ fn names_again(instruction: &Instruction) -> bool {
 
 fn is_call(instruction: &Instruction) -> bool {
     matches!(instruction, Instruction::Call { .. } | Instruction::Spawn { .. } | Instruction::Exit { .. })
+}
+
+/// Whether a call is not made where memory that it names is not there.
+fn may_be_skipped(instruction: &Instruction) -> bool {
+    let Instruction::Call { action, .. } = instruction else { return false };
+    match action {
+        Action::Launch { uses, .. } => !uses.is_empty(),
+        Action::Alloc { .. }
+        | Action::Malloc { .. }
+        | Action::Record { .. }
+        | Action::Wait { .. }
+        | Action::Sync(_)
+        | Action::Query(_)
+        | Action::Poll(_)
+        | Action::Sleep(_)
+        | Action::Trim { .. }
+        | Action::Set { .. }
+        | Action::Read { .. }
+        | Action::Peek { .. }
+        | Action::Signal(_)
+        | Action::Await(_)
+        | Action::Join(_)
+        | Action::Barrier(_) => false,
+        _ => true,
+    }
 }
 
 /// The footprints from each instruction on, up to those where `ends` says so.

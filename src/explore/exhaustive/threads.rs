@@ -69,10 +69,11 @@ impl Threads {
     fn apart<A: Allocator>(&self, walk: &Led<A>) -> Option<HostId> {
         let footprints =
             self.footprints.as_ref().filter(|_| self.hosts.len() > 1 || walk.alive().len() > 1)?;
+        let is_any_absent = walk.cursor().is_any_absent();
         let place = |host: HostId| (walk.cursor().place(host).0, walk.is_blocked(host));
         let is_apart = |host: &&HostId| {
             let (at, has_call) = place(**host);
-            let next = footprints.next(at, has_call);
+            let next = footprints.next(at, has_call, is_any_absent);
             let mut others = walk.alive().iter().filter(|other| *other != *host);
             others.all(|other| {
                 let (at, has_call) = place(*other);

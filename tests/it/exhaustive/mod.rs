@@ -7,6 +7,7 @@ mod told;
 
 use crate::budget;
 use millpond::explore::exhaustive::{Coverage, Keeps, Limits, explore, follow, maximise};
+use millpond::profile::Profile;
 use millpond::scenario::Program;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -93,6 +94,35 @@ fn the_outcomes_of_short_threads_are_those_of_brute_force() {
     let programs = budget(1);
     let sum = compare(|number| made::threads(number, 2), programs);
     assert!(sum as u64 >= programs, "there is something to find");
+}
+
+/// The program of a text.
+fn loaded(text: &str) -> (Program, String) {
+    let (program, diagnostics) = millpond::load(text, &Profile::default());
+    (program.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}")), text.to_owned())
+}
+
+/// At the synchronise all frees of the destroyed pool may be complete, so that it is gone, or only those that are waited for, so
+/// that it gives one of its two growths back.
+#[test]
+fn a_synchronise_finds_a_destroyed_pool_there_or_gone() {
+    let text = "pool p on gpu0 { release_threshold = 0B }\nstream s0 non_blocking\nstream s1 non_blocking\n\
+                s0: x = alloc 32MiB from p\ns1: y = alloc 32MiB from p\ndestroy p\ns0: free x\ns1: free y\nsync s0\n";
+    assert_eq!(compare(|_| loaded(text), 1), 2);
+}
+
+/// A call that is skipped takes no turn, so what comes after it is the next turn of its thread.
+#[test]
+fn the_call_after_a_skipped_one_is_tried_before_and_after_those_of_others() {
+    let text = "pool p on gpu0 { max_size = 32MiB }\nstream s0 non_blocking\nstream s1 non_blocking\n\
+                kernel work(x: read_write) takes 1us\ns0: x1 = alloc 32MiB from p\n\
+                s0: x2 = alloc 32MiB from p fails out_of_memory\nsync s0\n\
+                thread t0 {\ns1: work(x1)\n}\nthread t1 {\ns0: work(x2)\ns0: work(x1)\n}\njoin t0\njoin t1\n";
+    let (program, _) = loaded(text);
+    let (found, coverage) = searched(&program);
+    assert!(coverage.is_complete());
+    assert_eq!(found.len(), 2, "either use of `x1` comes second, and races with the other: {found:#?}");
+    assert!(brute::samples(&program, 100, 1).is_subset(&found));
 }
 
 /// What random runs of so many programs come to, the search has found. Says how many outcomes there were, and how many of them
