@@ -36,6 +36,7 @@ impl What {
         };
         let near = |word: &str, known: Vec<&str>| match nearest(word, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
+            None if known.len() == 1 => format!("there is only {}", known[0]),
             None => format!("there are {}", known.join(", ")),
         };
         let found = pools.iter_enumerated().find(|(_, name)| name.as_str() == pool);

@@ -32,6 +32,10 @@ impl Timings<'_> {
         let all = self.untimed.sorted();
         let common = in_common(all.iter().map(|(outcome, _)| *outcome));
         let mut lines = Vec::new();
+        // A limit may come before the end of the first run.
+        if all.is_empty() {
+            return lines;
+        }
         if all.len() > 1 && !common.is_empty() {
             lines.extend([String::new(), "In every timing".to_owned()]);
             lines.extend(told(self.program, common.iter().copied().collect(), width));
