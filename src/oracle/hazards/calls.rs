@@ -2,8 +2,29 @@
 //!
 //! It must not know what was called before.
 
-use crate::base::{BarrierId, DeviceId, ExecId, HostId, PoolId, SignalId};
-use crate::trace::{AllocId, Attribute, Call, Exported, GraphCall, Imported, Memory, Resource, Target, Use};
+use super::memory::Handle;
+use crate::base::{BarrierId, DeviceId, ExecId, HostId, PoolId, SignalId, StmtId};
+use crate::trace::{
+    AllocId, Attribute, Call, Exported, GraphCall, Imported, Memory, Range, Resource, Target, Use,
+};
+
+/// A host thread, in the call that it made last.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    pub(super) stmt: StmtId,
+    pub(super) doing: Doing,
+    /// What a node of a graph allocates.
+    pub(super) placed: Option<(AllocId, Range)>,
+    pub(super) alloc: Option<Handle>,
+    /// What destroyed something that the call names.
+    pub(super) destroyed: Option<StmtId>,
+}
+
+impl Caller {
+    pub(super) fn new() -> Self {
+        Self { stmt: StmtId::from_raw(0), doing: Doing::Other, placed: None, alloc: None, destroyed: None }
+    }
+}
 
 /// What a call does beside its operation in a stream, as far as it matters here.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -24,17 +24,17 @@ use crate::base::{
 };
 use crate::scenario::{Instruction, Program};
 use crate::trace::{
-    AllocId, Call, Event, Exported, FindingKind, Imported, Kind, Model, Range, Resource, Setup, Takes,
-    Target, Ticket, Use,
+    AllocId, Call, Event, Exported, FindingKind, Imported, Kind, Model, Resource, Setup, Takes, Target,
+    Ticket, Use,
 };
 use blocks::Blocks;
-use calls::{Doing, Returns, is_in_operation, returns};
+use calls::{Caller, Doing, Returns, is_in_operation, returns};
 use clock::{Clock, Gate};
 use clocks::Clocks;
 use judge::Judge;
 use lints::Lints;
 use meetings::Meetings;
-use memory::{Extent, Handle, Memory, Record};
+use memory::{Extent, Memory, Record};
 use misuse::Misuse;
 use std::collections::BTreeMap;
 
@@ -100,18 +100,6 @@ struct Switches {
     is_sound: bool,
 }
 
-/// A host thread, in the call that it made last.
-#[derive(Clone, Debug)]
-struct Caller {
-    stmt: StmtId,
-    doing: Doing,
-    /// What a node of a graph allocates.
-    placed: Option<(AllocId, Range)>,
-    alloc: Option<Handle>,
-    /// What destroyed something that the call names.
-    destroyed: Option<StmtId>,
-}
-
 /// An operation: who submits it, in which statement.
 #[derive(Clone, Copy, Debug)]
 struct Operation {
@@ -129,12 +117,6 @@ enum Tells {
     /// The call of this host thread has failed.
     Failed(HostId),
     Held,
-}
-
-impl Caller {
-    fn new() -> Self {
-        Self { stmt: StmtId::from_raw(0), doing: Doing::Other, placed: None, alloc: None, destroyed: None }
-    }
 }
 
 impl Hazards {
