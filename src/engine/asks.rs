@@ -183,11 +183,7 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             | Call::Peek(_)
             | Call::Snapshot(_) => self.asks_of_devices(asks),
             // These may return at once, and make pools give memory back.
-            Call::Sync(_)
-            | Call::PlainFree { .. }
-            | Call::ResetDevice(_)
-            | Call::Copy { .. }
-            | Call::Memset { .. } => self.asks_of_ending_pools(asks),
+            Call::Sync(_) | Call::PlainFree { .. } => self.asks_of_ending_pools(asks),
             _ => {}
         }
     }

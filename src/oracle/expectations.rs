@@ -39,7 +39,10 @@ pub struct Expectations<'p> {
     inside: [BTreeSet<Ticket>; 2],
 }
 
-reuse_on_clone!(Expectations<'p> { program, expectations, snapshots, failed, demanded, skipped, deadlock, hazards, findings, allocations, asks_for_timing, moments, launching, inside });
+reuse_on_clone!(Expectations<'p> {
+    program, expectations, snapshots, failed, demanded, skipped, deadlock, hazards, findings, allocations, asks_for_timing,
+    moments, launching, inside,
+});
 
 impl<'p> Expectations<'p> {
     /// A judge that has seen nothing yet.

@@ -91,9 +91,8 @@ fn the_outcomes_of_further_programs_are_those_of_brute_force() {
 
 #[test]
 fn the_outcomes_of_short_threads_are_those_of_brute_force() {
-    let programs = budget(1);
-    let sum = compare(|number| made::threads(number, 2), programs);
-    assert!(sum as u64 >= programs, "there is something to find");
+    // The comparison is the test: of so few short programs, most have one outcome.
+    compare(|number| made::threads(number, 2), budget(1));
 }
 
 /// The program of a text.

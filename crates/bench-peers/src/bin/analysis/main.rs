@@ -2,9 +2,9 @@
 //!
 //! The mix is 40 % allocations and frees, 30 % kernels, 15 % records and 15 % waits, in a loop of 4,000 lines that a seed makes up.
 //! `analysis` prints both times, taken in turns, and their difference an operation, beside a bare loop that answers the same
-//! questions of the same operations, alone and within a run: the least of some rounds and the median. `analysis plain` and `analysis judged` run just one
-//! of them once, for a counter of instructions: `valgrind --tool=callgrind target/release/analysis plain`. A further number is
-//! how many turns the loop has, 250 without it.
+//! questions of the same operations, alone and within a run: the least of some rounds and the median. `analysis plain`, `analysis
+//! judged` and `analysis shadowed`, the bare loop within a run, make just one of the runs, for a counter of instructions:
+//! `valgrind --tool=callgrind target/release/analysis plain`. A further number is how many turns the loop has, 250 without it.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock; nothing of it is part of a run")]
 

@@ -76,9 +76,11 @@ fn plain(program: &Program, runs: u64) -> u64 {
 
 fn judged(program: &Program, runs: u64) -> u64 {
     let mut runner = Runner::new(program);
+    let fresh = Expectations::new(program);
+    let mut judge = fresh.clone();
     best(runs, || {
         for seed in 0..runs {
-            let mut judge = Expectations::new(program);
+            judge.clone_from(&fresh);
             runner.run(seed, &mut judge);
             assert!(judge.finish(None).holds());
         }
