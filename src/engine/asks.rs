@@ -190,24 +190,9 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
 
     fn asks_of_allocation(&mut self, host: HostId, call: &Call, asks: &mut Asks) {
         self.asks_of_devices(asks);
-        let named = self.with_pool(call);
-        let Call::Alloc { stream, pool: Some(pool), size } = named.as_ref().unwrap_or(call) else { return };
-        let Some(at) = self.order.next_ticket(*stream) else { return };
         self.look(host);
-        let done = &self.threads.hosts[host].visible;
-        let (ordered, seen, observed) = self.order.known(host, *stream);
-        let request = Request { pool: *pool, size: *size, at };
         let mut candidates = std::mem::take(&mut asks.candidates);
-        candidates.clear();
-        self.model.candidates(request, Known { ordered, done, seen, observed }, &mut candidates);
-        // That memory would have been there, had the policy not been off, a lint tells.
-        let opportunistic = Figure::Attribute(Attribute::Opportunistic);
-        if asks.is_judged && self.model.state(*pool).figure(opportunistic) == 0 {
-            let pending = self.model.account(*pool).pending.into_iter().map(|free| free.at);
-            let before = candidates.together.len();
-            candidates.together.extend(pending.filter(|free| free.stream != *stream));
-            asks.only_judged = candidates.together.len() > before;
-        }
+        asks.only_judged = self.candidates_beyond(host, call, asks.is_judged, &mut candidates);
         let Asks { alone, together, cut, .. } = asks;
         for (tickets, cuts) in [(&candidates.alone, alone), (&candidates.together, together)] {
             for ticket in tickets {
@@ -216,6 +201,45 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
             }
         }
         asks.candidates = candidates;
+    }
+
+    /// The frees that the answer to the next call of a host and what a judge says of it hang on, of all that the host has not seen
+    /// complete; for a call that memory of pools alone is about.
+    pub(super) fn candidates(&mut self, host: HostId, call: &Call, into: &mut Candidates) {
+        let visible = &mut self.threads.hosts[host].visible;
+        visible.clear();
+        visible.extend_from_slice(self.order.seen(host));
+        self.candidates_beyond(host, call, true, into);
+    }
+
+    /// The same, of those beyond what was visible to the host last. Says whether some of them make a difference to a judge alone,
+    /// if these are asked for too.
+    fn candidates_beyond(
+        &mut self,
+        host: HostId,
+        call: &Call,
+        is_judged: bool,
+        into: &mut Candidates,
+    ) -> bool {
+        into.clear();
+        let named = self.with_pool(call);
+        let Call::Alloc { stream, pool: Some(pool), size } = named.as_ref().unwrap_or(call) else {
+            return false;
+        };
+        let Some(at) = self.order.next_ticket(*stream) else { return false };
+        let done = &self.threads.hosts[host].visible;
+        let (ordered, seen, observed) = self.order.known(host, *stream);
+        let request = Request { pool: *pool, size: *size, at };
+        self.model.candidates(request, Known { ordered, done, seen, observed }, into);
+        // That memory would have been there, had the policy not been off, a lint tells.
+        let opportunistic = Figure::Attribute(Attribute::Opportunistic);
+        if !is_judged || self.model.state(*pool).figure(opportunistic) != 0 {
+            return false;
+        }
+        let pending = self.model.account(*pool).pending.into_iter().map(|free| free.at);
+        let before = into.together.len();
+        into.together.extend(pending.filter(|free| free.stream != *stream));
+        into.together.len() > before
     }
 
     /// What a device has left hangs on frees of memory outside of pools, and on what keeps destroyed pools.

@@ -26,14 +26,63 @@ pub trait Chooser {
 pub struct Seeded {
     seed: Seed,
     streams: Arc<IndexVec<StmtId, u64>>,
-    draws: IndexVec<StmtId, Option<Box<Draws>>>,
+    draws: Sequences,
     /// By how many percents what is constant varies.
     jitter: u8,
     /// The draws of the host's own time; of no statement where nothing constant varies.
-    delays: IndexVec<StmtId, Option<Box<Draws>>>,
+    delays: Sequences,
     threads: Draws,
     /// Of the threads, where these settle whose turn it is.
     priorities: Option<Priorities>,
+}
+
+/// For each statement, the sequence that it draws from, once it has. One that another run has left is begun anew in its place.
+#[derive(Debug)]
+struct Sequences {
+    of: IndexVec<StmtId, Option<Box<Draws>>>,
+    /// The statements that have drawn in this run.
+    begun: Vec<StmtId>,
+    has_begun: IndexVec<StmtId, bool>,
+}
+
+impl Sequences {
+    /// Of so many statements.
+    fn new(statements: usize) -> Self {
+        Self {
+            of: (0..statements).map(|_| None).collect(),
+            begun: Vec::new(),
+            has_begun: (0..statements).map(|_| false).collect(),
+        }
+    }
+
+    /// The one of a statement, which begins so.
+    fn get(&mut self, stmt: StmtId, begins: impl FnOnce() -> Draws) -> &mut Draws {
+        let sequence = &mut self.of[stmt];
+        if !std::mem::replace(&mut self.has_begun[stmt], true) {
+            self.begun.push(stmt);
+            match sequence {
+                Some(draws) => **draws = begins(),
+                None => *sequence = Some(Box::new(begins())),
+            }
+        }
+        sequence.as_mut().expect("it has begun")
+    }
+}
+
+impl Clone for Sequences {
+    fn clone(&self) -> Self {
+        Self { of: self.of.clone(), begun: self.begun.clone(), has_begun: self.has_begun.clone() }
+    }
+
+    /// Keeps the memory of sequences that the source has not begun.
+    fn clone_from(&mut self, source: &Self) {
+        self.begun.drain(..).for_each(|stmt| self.has_begun[stmt] = false);
+        for stmt in &source.begun {
+            self.of[*stmt].clone_from(&source.of[*stmt]);
+            self.has_begun[*stmt] = true;
+        }
+        self.begun.extend_from_slice(&source.begun);
+    }
 }
 
 reuse_on_clone!(Seeded { seed, streams, draws, jitter, delays, threads, priorities });
@@ -42,9 +91,9 @@ impl Seeded {
     /// The choices of this seed for this program.
     pub fn new(program: &Program, seed: u64) -> Self {
         let streams = program.statements.iter().map(|statement| statement.draws).collect();
-        let draws: IndexVec<StmtId, Option<Box<Draws>>> = program.statements.iter().map(|_| None).collect();
+        let draws = Sequences::new(program.statements.len());
         let jitter = program.setup.jitter;
-        let delays = if jitter > 0 { draws.clone() } else { IndexVec::new() };
+        let delays = Sequences::new(if jitter > 0 { program.statements.len() } else { 0 });
         let (source, threads) = Self::sources(seed);
         let priorities = Priorities::of(program);
         let mut seeded =
@@ -63,10 +112,9 @@ impl Seeded {
 
     #[cold]
     fn varied(&mut self, stmt: StmtId, stated: Nanos) -> Nanos {
-        let draws = self.delays[stmt].get_or_insert_with(|| {
-            // Apart from those of the operations of the statement.
-            Box::new(self.seed.draws(mix(&[self.streams[stmt], stable_hash(&["host"])]) as u64))
-        });
+        // Apart from those of the operations of the statement.
+        let stream = || mix(&[self.streams[stmt], stable_hash(&["host"])]) as u64;
+        let draws = self.delays.get(stmt, || self.seed.draws(stream()));
         let Law::Uniform { low, high } = Law::around(stated, self.jitter) else { return stated };
         Nanos(draws.between(low.0, high.0))
     }
@@ -85,7 +133,7 @@ impl Chooser for Seeded {
             Law::Constant(duration) => Law::around(duration, self.jitter),
             law => law,
         };
-        let draws = self.draws[stmt].get_or_insert_with(|| Box::new(self.seed.draws(self.streams[stmt])));
+        let draws = self.draws.get(stmt, || self.seed.draws(self.streams[stmt]));
         match law {
             Law::Constant(duration) => duration,
             Law::Uniform { low, high } => Nanos(draws.between(low.0, high.0)),

@@ -9,6 +9,7 @@ mod asks;
 mod capabilities;
 mod choice;
 mod collectives;
+mod courses;
 mod deadlock;
 mod events;
 mod graphs;
@@ -25,6 +26,7 @@ mod walk;
 
 pub use asks::{Asks, Cuts};
 pub use choice::{Chooser, Seeded};
+pub use courses::Courses;
 pub use machine::Machine;
 pub use priorities::Bound;
 pub use run::{Ending, Limits, Stop, run, run_on};

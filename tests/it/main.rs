@@ -8,6 +8,7 @@ mod cli;
 mod colours;
 #[cfg(feature = "cli")]
 mod conformance;
+mod courses;
 mod crossed;
 mod events;
 mod exhaustive;

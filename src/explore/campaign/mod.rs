@@ -3,6 +3,7 @@
 //! What it comes to is a function of the program, which says how choices are made, and the seeds. Runs are merged so that their order and grouping
 //! do not matter, so the number of threads does not either. It asks no clock; whether to go on is said by who asks.
 
+mod hand;
 mod outcome;
 mod spread;
 mod stable;
@@ -11,11 +12,9 @@ pub use outcome::{Aspect, Classes, Looked, Onlooker, Outcome, Served, Standing};
 pub use spread::{Extreme, Spread};
 pub use stable::{STEP, UNSEEN_MAX};
 
-use crate::base::{IndexVec, PoolId, StmtId};
-use crate::engine::{Ending, Runner};
-use crate::oracle::{Expectations, Verdict};
+use crate::base::{IndexVec, Nanos, PoolId, StmtId};
 use crate::scenario::Program;
-use outcome::Witness;
+use hand::Hand;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -68,6 +67,15 @@ pub struct Seen {
     pub holds: bool,
 }
 
+/// What a run came to, its times aside.
+#[derive(Clone, Debug)]
+struct Came {
+    outcome: Outcome,
+    holds: bool,
+    /// The most that each pool had reserved.
+    reserved_high: IndexVec<PoolId, u64>,
+}
+
 impl Campaign {
     fn new(program: &Program, base: u64) -> Self {
         Self {
@@ -88,19 +96,27 @@ impl Campaign {
         all
     }
 
-    fn add(&mut self, seed: u64, outcome: &Outcome, verdict: &Verdict, ending: &Ending, witness: &Witness) {
-        let holds = verdict.holds();
+    /// Adds the run with a seed that came to this, at this time.
+    fn add(&mut self, seed: u64, came: &Came, at: Nanos) {
+        let Came { outcome, holds, reserved_high } = came;
         self.runs += 1;
         self.failing += u64::from(!holds);
         match self.outcomes.get_mut(outcome) {
             Some(seen) => seen.runs += 1,
             None => {
-                self.outcomes.insert(outcome.clone(), Seen { runs: 1, first: seed, holds });
+                self.outcomes.insert(outcome.clone(), Seen { runs: 1, first: seed, holds: *holds });
             }
         }
-        self.end.add(ending.at.0, seed);
-        for (spread, high) in self.reserved_high.iter_mut().zip(&witness.reserved_high) {
+        self.end.add(at.0, seed);
+        for (spread, high) in self.reserved_high.iter_mut().zip(reserved_high) {
             spread.add(*high, seed);
+        }
+    }
+
+    /// Adds how statements were served in so many runs, in each of them alike.
+    fn add_served(&mut self, served: &[(StmtId, Served)], runs: u64) {
+        for (stmt, served) in served {
+            self.served.entry(*stmt).or_default().add(served, runs);
         }
     }
 
@@ -116,7 +132,7 @@ impl Campaign {
             own.merge(other);
         }
         for (stmt, served) in later.served {
-            self.served.entry(stmt).or_default().merge(&served);
+            self.served.entry(stmt).or_default().add(&served, 1);
         }
     }
 }
@@ -161,43 +177,4 @@ pub fn run(program: &Program, plan: &Plan, goes_on: &(dyn Fn() -> bool + Sync)) 
         }
     }
     campaign
-}
-
-/// What a thread needs for its runs, built once.
-struct Hand<'p> {
-    program: &'p Program,
-    runner: Runner<'p>,
-    /// The judge of the run in progress, and what each one begins with.
-    judge: Expectations<'p>,
-    fresh: Expectations<'p>,
-    witness: Witness,
-    outcome: Outcome,
-}
-
-impl<'p> Hand<'p> {
-    fn new(program: &'p Program) -> Self {
-        let (runner, witness) = (Runner::new(program), Witness::new(program));
-        let fresh = Expectations::new(program);
-        Self { program, runner, judge: fresh.clone(), fresh, witness, outcome: Outcome::default() }
-    }
-
-    /// Runs the seeds that are so far from the first one of the plan.
-    fn block(&mut self, plan: &Plan, seeds: Range<u64>, goes_on: &(dyn Fn() -> bool + Sync)) -> Campaign {
-        let Self { program, runner, judge, fresh, witness, outcome } = self;
-        let mut campaign = Campaign::new(program, plan.base.wrapping_add(seeds.start));
-        for nth in seeds {
-            if !goes_on() {
-                break;
-            }
-            let seed = plan.base.wrapping_add(nth);
-            witness.begin();
-            judge.clone_from(fresh);
-            let ending = runner.run(seed, (&mut *judge, &mut *witness));
-            let verdict = judge.finish(super::broken(&ending));
-            witness.outcome(program, &verdict, outcome);
-            campaign.add(seed, outcome, &verdict, &ending, witness);
-        }
-        campaign.served.extend(witness.take_served());
-        campaign
-    }
 }

@@ -111,9 +111,10 @@ impl Served {
         self.by.iter().sum::<u64>() + self.failed
     }
 
-    pub(super) fn merge(&mut self, other: &Served) {
-        self.by.iter_mut().zip(other.by).for_each(|(own, other)| *own += other);
-        self.failed += other.failed;
+    /// Adds the same calls so many times.
+    pub(super) fn add(&mut self, other: &Served, times: u64) {
+        self.by.iter_mut().zip(other.by).for_each(|(own, other)| *own += other * times);
+        self.failed += other.failed * times;
     }
 }
 

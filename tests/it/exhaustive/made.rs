@@ -203,7 +203,7 @@ impl Maker {
 }
 
 /// The program of a number, and its text.
-pub(super) fn program(number: u64) -> (Program, String) {
+pub(crate) fn program(number: u64) -> (Program, String) {
     let mut draws = Draws::new(number, 17);
     let streams = draws.between(2, 3);
     let pools = if draws.below(4) == 0 { 2 } else { 1 };
@@ -223,7 +223,7 @@ pub(super) fn program(number: u64) -> (Program, String) {
 }
 
 /// The program of a number with what the usual ones lack, one thing of it at least, and its text.
-pub(super) fn further(number: u64) -> (Program, String) {
+pub(crate) fn further(number: u64) -> (Program, String) {
     let mut draws = Draws::new(number, 20);
     let first = draws.below(5);
     let mut has = |nth| first == nth || draws.below(4) == 0;

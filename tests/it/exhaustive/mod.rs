@@ -1,7 +1,7 @@
 //! Every timing of small programs: the search against brute force.
 
 mod brute;
-mod made;
+pub(super) mod made;
 mod scenarios;
 mod told;
 

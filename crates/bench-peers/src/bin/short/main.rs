@@ -1,19 +1,22 @@
 //! What a short run costs: programs of 40 and of 33 operations on 3 streams, each run many times, with another seed each time.
 //!
 //! `mixed` has allocations, frees, kernels, records and waits, and one synchronise; `ordered` has no memory, but kernels, records
-//! and waits alone. `short` prints the time of one run of each: for a sink that only listens, and with hazards and expectations
-//! judged. `short mixed plain` or `short ordered judged` make those runs alone, for a counter of instructions:
+//! and waits alone. `short` prints the time of one run of each: for a sink that only listens, with hazards and expectations
+//! judged, and as an exploration makes it, which follows runs whose course is known. `short mixed plain`, `short ordered judged` or
+//! `short mixed explored` make those runs alone, for a counter of instructions:
 //! `valgrind --tool=callgrind target/release/short mixed plain`. A further number is how many runs, 100,000 without it.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock; nothing of it is part of a run")]
 
 use millpond::base::Draws;
 use millpond::engine::Runner;
+use millpond::explore::campaign::{self, Plan};
 use millpond::oracle::Expectations;
 use millpond::profile::Profile;
 use millpond::scenario::Program;
 use millpond::trace::{Detail, Event, Sink};
 use std::fmt::Write;
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 const STREAMS: u64 = 3;
@@ -105,6 +108,13 @@ fn judged(program: &Program, runs: u64) -> Duration {
     start.elapsed()
 }
 
+fn explored(program: &Program, runs: u64) -> Duration {
+    let start = Instant::now();
+    let plan = Plan { base: 0, runs, until_stable: false, jobs: NonZeroUsize::MIN };
+    assert_eq!(campaign::run(program, &plan, &|| true).runs, runs);
+    start.elapsed()
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let argument = |nth: usize| arguments.get(nth).map(String::as_str);
@@ -116,11 +126,15 @@ fn main() {
             (Some(chosen), _) if chosen != name => {}
             (_, Some("plain")) => drop(plain(&program, runs)),
             (_, Some("judged")) => drop(judged(&program, runs)),
+            (_, Some("explored")) => drop(explored(&program, runs)),
             _ => {
                 let each = |time: Duration| time.as_nanos() as u64 / runs;
                 let best = |run: fn(&Program, u64) -> Duration| (0..5).map(|_| run(&program, runs)).min();
-                let times = [best(plain), best(judged)].map(|time| each(time.unwrap_or_default()));
-                println!("{name:8} {:6} ns a run, {:6} ns with hazards and expectations", times[0], times[1]);
+                let times = [best(plain), best(judged), best(explored)];
+                let [plain, judged, explored] = times.map(|time| each(time.unwrap_or_default()));
+                println!(
+                    "{name:8} {plain:6} ns a run, {judged:6} ns with hazards and expectations, {explored:6} ns explored"
+                );
             }
         }
     }

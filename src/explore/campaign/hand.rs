@@ -1,0 +1,102 @@
+//! What one thread makes its runs with, built once: each run is followed where its course is known, and made and judged where not.
+
+use super::outcome::{Served, Witness};
+use super::{Came, Campaign, Outcome, Plan};
+use crate::base::StmtId;
+use crate::engine::{Courses, Runner};
+use crate::explore::broken;
+use crate::oracle::Expectations;
+use crate::scenario::Program;
+use std::ops::Range;
+
+pub(super) struct Hand<'p> {
+    program: &'p Program,
+    runner: Runner<'p>,
+    /// The judge of the run in progress, and what each one begins with.
+    judge: Expectations<'p>,
+    fresh: Expectations<'p>,
+    witness: Witness,
+    came: Came,
+    courses: Option<Courses<'p>>,
+    /// What runs of each course come to.
+    known: Vec<Known>,
+    /// The courses that runs of this block took.
+    taken: Vec<usize>,
+}
+
+/// What the runs of a course come to.
+struct Known {
+    came: Came,
+    served: Vec<(StmtId, Served)>,
+    /// How many runs of this block took it, but for one that was made.
+    followed: u64,
+}
+
+impl<'p> Hand<'p> {
+    pub(super) fn new(program: &'p Program) -> Self {
+        let (runner, witness) = (Runner::new(program), Witness::new(program));
+        let fresh = Expectations::new(program);
+        let reserved_high = witness.reserved_high.clone();
+        let came = Came { outcome: Outcome::default(), holds: true, reserved_high };
+        let courses = Courses::of(program);
+        let (known, taken) = (Vec::new(), Vec::new());
+        Self { program, runner, judge: fresh.clone(), fresh, witness, came, courses, known, taken }
+    }
+
+    /// Runs the seeds that are so far from the first one of the plan.
+    pub(super) fn block(
+        &mut self,
+        plan: &Plan,
+        seeds: Range<u64>,
+        goes_on: &(dyn Fn() -> bool + Sync),
+    ) -> Campaign {
+        let mut campaign = Campaign::new(self.program, plan.base.wrapping_add(seeds.start));
+        for nth in seeds {
+            if !goes_on() {
+                break;
+            }
+            self.run(plan.base.wrapping_add(nth), &mut campaign);
+        }
+        for course in self.taken.drain(..) {
+            let Known { served, followed, .. } = &mut self.known[course];
+            campaign.add_served(served, std::mem::take(followed));
+        }
+        campaign.add_served(&self.witness.take_served().collect::<Vec<_>>(), 1);
+        if self.courses.as_ref().is_some_and(|courses| !courses.are_of_use()) {
+            (self.courses, self.known) = (None, Vec::new());
+        }
+        campaign
+    }
+
+    fn run(&mut self, seed: u64, campaign: &mut Campaign) {
+        let Self { courses, known, taken, .. } = self;
+        if let Some((course, at)) = courses.as_mut().and_then(|courses| courses.follow(seed)) {
+            let known = &mut known[course];
+            if known.followed == 0 {
+                taken.push(course);
+            }
+            known.followed += 1;
+            return campaign.add(seed, &known.came, at);
+        }
+        let Self { program, runner, judge, fresh, witness, came, .. } = self;
+        witness.begin();
+        judge.clone_from(fresh);
+        let sink = (&mut *judge, &mut *witness);
+        let (ending, course) = match courses {
+            Some(courses) => courses.run(seed, sink),
+            None => (runner.run(seed, sink), None),
+        };
+        let verdict = judge.finish(broken(&ending));
+        witness.outcome(program, &verdict, &mut came.outcome);
+        came.holds = verdict.holds();
+        came.reserved_high.clone_from(&witness.reserved_high);
+        campaign.add(seed, came, ending.at);
+        if courses.is_some() {
+            let served: Vec<_> = witness.take_served().collect();
+            campaign.add_served(&served, 1);
+            if course.is_some() {
+                known.push(Known { came: came.clone(), served, followed: 0 });
+            }
+        }
+    }
+}
