@@ -5,19 +5,20 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A seed, from which sequences of draws come.
-#[derive(Clone, Debug)]
-pub struct Seed(ChaCha8Rng);
+/// A seed, from which sequences of draws come: the key of the cipher.
+#[derive(Clone, Copy, Debug)]
+pub struct Seed([u8; 32]);
 
 impl Seed {
     /// The seed of this number.
     pub fn new(seed: u64) -> Self {
-        Self(ChaCha8Rng::seed_from_u64(seed))
+        Self(ChaCha8Rng::seed_from_u64(seed).get_seed())
     }
 
     /// The sequence with this number. Two sequences of one seed are independent.
+    #[inline]
     pub fn draws(&self, stream: u64) -> Draws {
-        let mut cipher = self.0.clone();
+        let mut cipher = ChaCha8Rng::from_seed(self.0);
         cipher.set_stream(stream);
         Draws(cipher)
     }
@@ -34,6 +35,7 @@ impl Draws {
     }
 
     /// A number of `low..=high`, each with the same probability. The bounds may be given in either order.
+    #[inline]
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         let (low, high) = (low.min(high), low.max(high));
         match (high - low).checked_add(1) {
@@ -43,6 +45,7 @@ impl Draws {
     }
 
     /// A number below `count`, without bias: a multiply-and-shift with rejection. `count` must not be 0.
+    #[inline]
     pub fn below(&mut self, count: u64) -> u64 {
         assert!(count > 0, "a draw below 0 has no outcome");
         loop {

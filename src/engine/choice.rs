@@ -31,7 +31,8 @@ pub struct Seeded {
     jitter: u8,
     /// The draws of the host's own time; of no statement where nothing constant varies.
     delays: Sequences,
-    threads: Draws,
+    /// Who is first among equals; begun with the first choice.
+    threads: Option<Box<Draws>>,
     /// Of the threads, where these settle whose turn it is.
     priorities: Option<Priorities>,
 }
@@ -56,6 +57,7 @@ impl Sequences {
     }
 
     /// The one of a statement, which begins so.
+    #[inline]
     fn get(&mut self, stmt: StmtId, begins: impl FnOnce() -> Draws) -> &mut Draws {
         let sequence = &mut self.of[stmt];
         if !std::mem::replace(&mut self.has_begun[stmt], true) {
@@ -94,19 +96,25 @@ impl Seeded {
         let draws = Sequences::new(program.statements.len());
         let jitter = program.setup.jitter;
         let delays = Sequences::new(if jitter > 0 { program.statements.len() } else { 0 });
-        let (source, threads) = Self::sources(seed);
-        let priorities = Priorities::of(program);
-        let mut seeded =
-            Self { seed: source, streams: Arc::new(streams), draws, jitter, delays, threads, priorities };
+        let (source, priorities) = (Seed::new(seed), Priorities::of(program));
+        let mut seeded = Self {
+            seed: source,
+            streams: Arc::new(streams),
+            draws,
+            jitter,
+            delays,
+            threads: None,
+            priorities,
+        };
         seeded.reseed(seed);
         seeded
     }
 
     /// Before the first choice, changes to those of another seed.
     pub(super) fn reseed(&mut self, seed: u64) {
-        (self.seed, self.threads) = Self::sources(seed);
+        (self.seed, self.threads) = (Seed::new(seed), None);
         if let Some(priorities) = &mut self.priorities {
-            priorities.draw(&mut self.threads);
+            priorities.draw(of_threads(&self.seed, &mut self.threads));
         }
     }
 
@@ -118,12 +126,11 @@ impl Seeded {
         let Law::Uniform { low, high } = Law::around(stated, self.jitter) else { return stated };
         Nanos(draws.between(low.0, high.0))
     }
+}
 
-    fn sources(seed: u64) -> (Seed, Draws) {
-        let seed = Seed::new(seed);
-        let threads = seed.draws(stable_hash(&["host threads"]));
-        (seed, threads)
-    }
+/// The draws that say who is first among equals.
+fn of_threads<'d>(seed: &Seed, draws: &'d mut Option<Box<Draws>>) -> &'d mut Draws {
+    draws.get_or_insert_with(|| Box::new(seed.draws(stable_hash(&["host threads"]))))
 }
 
 impl Chooser for Seeded {
@@ -150,7 +157,7 @@ impl Chooser for Seeded {
         match (among.len(), &mut self.priorities) {
             (0 | 1, _) => 0,
             (_, Some(priorities)) => priorities.pick(among, returns),
-            (several, None) => self.threads.below(several as u64) as usize,
+            (several, None) => of_threads(&self.seed, &mut self.threads).below(several as u64) as usize,
         }
     }
 }

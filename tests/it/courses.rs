@@ -138,12 +138,12 @@ fn crowded_programs() {
 /// The text with kernels that take their time, and a host that sleeps now and then.
 fn slowed(text: &str, takes: &str, number: u64) -> String {
     let mut draws = Draws::new(number, 23);
-    let mut line = |line: &str| {
+    let line = |line: &str| {
         let sleeps = line.contains(": ") && draws.below(3) == 0;
         let sleep = if sleeps { format!("sleep {}us\n", draws.between(1, 25)) } else { String::new() };
         format!("{}\n{sleep}", line.replace("takes 1us", takes))
     };
-    text.lines().map(|one| line(one)).collect()
+    text.lines().map(line).collect()
 }
 
 /// Memory that is split, merged, short and trimmed, with kernels that take their time.

@@ -14,7 +14,7 @@ mod notes;
 use super::run::Ending;
 use super::runner::Stage;
 use super::{Chooser, Seeded};
-use crate::base::{Nanos, StmtId};
+use crate::base::{Nanos, StmtId, StreamId};
 use crate::model::cuda::Cuda;
 use crate::scenario::Program;
 use crate::trace::{Law, Sink};
@@ -32,8 +32,8 @@ const TRIAL: u64 = 512;
 enum Beat {
     /// A call of this statement holds up the host for so long as stated.
     Pays(StmtId, Nanos),
-    /// An operation enters a stream and comes after these. It takes no time without a law.
-    Submits { after: Links, takes: Option<(StmtId, Law)> },
+    /// An operation enters a stream and waits for these. It takes no time without a law.
+    Submits { stream: StreamId, waits: Links, takes: Option<(StmtId, Law)> },
     /// The host waits for these.
     Awaits(Links),
     /// The next call hangs on which of these have ended before it; where one of `alone` has, not on those of `together`. The
@@ -95,7 +95,7 @@ impl<'p> Courses<'p> {
             return None;
         }
         let seeded = Seeded::new(program, 0);
-        let times = Times::new(&seeded);
+        let times = Times::new(&seeded, program.setup.streams.len());
         let stage = Stage::new(program, Cuda::new(&program.setup), Noting::new(seeded));
         Some(Self {
             program,
@@ -196,7 +196,9 @@ impl<'p> Courses<'p> {
             let mut taken = |links: &Links| tree.link(notes.sheet.of(links).iter().copied());
             let beat = match beat {
                 Beat::Pays(stmt, stated) => Beat::Pays(*stmt, *stated),
-                Beat::Submits { after, takes } => Beat::Submits { after: taken(after), takes: *takes },
+                Beat::Submits { stream, waits, takes } => {
+                    Beat::Submits { stream: *stream, waits: taken(waits), takes: *takes }
+                }
                 Beat::Awaits(links) => Beat::Awaits(taken(links)),
                 Beat::Asks { alone, together, .. } => {
                     let (alone, together) = (taken(alone), taken(together));
@@ -226,39 +228,41 @@ struct Times {
     now: Nanos,
     /// When each operation ends.
     ends: Vec<Nanos>,
-    /// When the last of them does.
-    last: Nanos,
+    /// When the last operation of each stream does.
+    streams: Vec<Nanos>,
 }
 
 impl Times {
-    fn new(start: &Seeded) -> Self {
-        let (now, last) = (Nanos::ZERO, Nanos::ZERO);
-        Self { start: start.clone(), chooser: start.clone(), now, ends: Vec::new(), last }
+    fn new(start: &Seeded, streams: usize) -> Self {
+        let streams = vec![Nanos::ZERO; streams];
+        Self { start: start.clone(), chooser: start.clone(), now: Nanos::ZERO, ends: Vec::new(), streams }
     }
 
     fn begin(&mut self, seed: u64) {
         self.chooser.clone_from(&self.start);
         self.chooser.reseed(seed);
-        (self.now, self.last) = (Nanos::ZERO, Nanos::ZERO);
+        self.now = Nanos::ZERO;
         self.ends.clear();
+        self.streams.fill(Nanos::ZERO);
     }
 
-    /// When the last of these has ended, or now.
-    fn after(&self, operations: &[u32]) -> Nanos {
-        operations.iter().fold(self.now, |latest, one| latest.max(self.ends[*one as usize]))
+    /// When the last of these has ended, if that is later.
+    fn after(&self, operations: &[u32], time: Nanos) -> Nanos {
+        operations.iter().fold(time, |latest, one| latest.max(self.ends[*one as usize]))
     }
 
+    #[inline]
     fn pass(&mut self, beat: &Beat, sheet: &Sheet) {
         match beat {
             Beat::Pays(stmt, stated) => self.now = self.now.after(self.chooser.delay(*stmt, *stated)),
-            Beat::Submits { after, takes } => {
-                let starts = self.after(sheet.of(after));
+            Beat::Submits { stream, waits, takes } => {
+                let starts = self.after(sheet.of(waits), self.now.max(self.streams[stream.index()]));
                 let takes = takes.map_or(Nanos::ZERO, |(stmt, law)| self.chooser.duration(stmt, &law));
                 let ends = starts.after(takes);
-                self.last = self.last.max(ends);
+                self.streams[stream.index()] = ends;
                 self.ends.push(ends);
             }
-            Beat::Awaits(links) => self.now = self.after(sheet.of(links)),
+            Beat::Awaits(links) => self.now = self.after(sheet.of(links), self.now),
             Beat::Asks { .. } | Beat::Over(_) => {}
         }
     }
@@ -276,6 +280,6 @@ impl Times {
     }
 
     fn end(&self) -> Nanos {
-        self.now.max(self.last)
+        self.streams.iter().fold(self.now, |latest, end| latest.max(*end))
     }
 }

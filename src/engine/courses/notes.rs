@@ -191,9 +191,8 @@ impl Notes {
         let Self { sheet, numbers, operations, .. } = self;
         let number = |ticket: &Ticket| numbers[ticket.stream.index()][ticket.seq as usize - 1];
         if let Some(ticket) = machine.sink.submitted.take() {
-            let before = numbers[ticket.stream.index()].last().copied();
-            let after = sheet.link(before.into_iter().chain(machine.sink.waits.iter().map(number)));
-            sheet.beats.push(Beat::Submits { after, takes: machine.chooser.takes.take() });
+            let (stream, waits) = (ticket.stream, sheet.link(machine.sink.waits.iter().map(number)));
+            sheet.beats.push(Beat::Submits { stream, waits, takes: machine.chooser.takes.take() });
             numbers[ticket.stream.index()].push(*operations);
             *operations += 1;
         }

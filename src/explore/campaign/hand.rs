@@ -1,7 +1,7 @@
 //! What one thread makes its runs with, built once: each run is followed where its course is known, and made and judged where not.
 
 use super::outcome::{Served, Witness};
-use super::{Came, Campaign, Outcome, Plan};
+use super::{Came, Campaign, Outcome, Plan, Runs};
 use crate::base::StmtId;
 use crate::engine::{Courses, Runner};
 use crate::explore::broken;
@@ -28,8 +28,8 @@ pub(super) struct Hand<'p> {
 struct Known {
     came: Came,
     served: Vec<(StmtId, Served)>,
-    /// How many runs of this block took it, but for one that was made.
-    followed: u64,
+    /// The runs of this block that were followed on it.
+    followed: Runs,
 }
 
 impl<'p> Hand<'p> {
@@ -58,8 +58,10 @@ impl<'p> Hand<'p> {
             self.run(plan.base.wrapping_add(nth), &mut campaign);
         }
         for course in self.taken.drain(..) {
-            let Known { served, followed, .. } = &mut self.known[course];
-            campaign.add_served(served, std::mem::take(followed));
+            let Known { came, served, followed } = &mut self.known[course];
+            let runs = std::mem::take(followed);
+            campaign.add(came, runs);
+            campaign.add_served(served, runs.count);
         }
         campaign.add_served(&self.witness.take_served().collect::<Vec<_>>(), 1);
         if self.courses.as_ref().is_some_and(|courses| !courses.are_of_use()) {
@@ -71,12 +73,14 @@ impl<'p> Hand<'p> {
     fn run(&mut self, seed: u64, campaign: &mut Campaign) {
         let Self { courses, known, taken, .. } = self;
         if let Some((course, at)) = courses.as_mut().and_then(|courses| courses.follow(seed)) {
-            let known = &mut known[course];
-            if known.followed == 0 {
+            let followed = &mut known[course].followed;
+            if followed.count == 0 {
+                (followed.first, followed.least) = (seed, seed);
                 taken.push(course);
             }
-            known.followed += 1;
-            return campaign.add(seed, &known.came, at);
+            followed.count += 1;
+            followed.least = followed.least.min(seed);
+            return campaign.ends(seed, at);
         }
         let Self { program, runner, judge, fresh, witness, came, .. } = self;
         witness.begin();
@@ -90,12 +94,13 @@ impl<'p> Hand<'p> {
         witness.outcome(program, &verdict, &mut came.outcome);
         came.holds = verdict.holds();
         came.reserved_high.clone_from(&witness.reserved_high);
-        campaign.add(seed, came, ending.at);
+        campaign.add(came, Runs { count: 1, first: seed, least: seed });
+        campaign.ends(seed, ending.at);
         if courses.is_some() {
             let served: Vec<_> = witness.take_served().collect();
             campaign.add_served(&served, 1);
             if course.is_some() {
-                known.push(Known { came: came.clone(), served, followed: 0 });
+                known.push(Known { came: came.clone(), served, followed: Runs::default() });
             }
         }
     }

@@ -76,6 +76,16 @@ struct Came {
     reserved_high: IndexVec<PoolId, u64>,
 }
 
+/// Runs of one block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Runs {
+    count: u64,
+    /// The seed of the first one.
+    first: u64,
+    /// The least seed; the first one unless seeds begin anew between.
+    least: u64,
+}
+
 impl Campaign {
     fn new(program: &Program, base: u64) -> Self {
         Self {
@@ -96,21 +106,34 @@ impl Campaign {
         all
     }
 
-    /// Adds the run with a seed that came to this, at this time.
-    fn add(&mut self, seed: u64, came: &Came, at: Nanos) {
+    /// Adds runs that came to this.
+    fn add(&mut self, came: &Came, runs: Runs) {
         let Came { outcome, holds, reserved_high } = came;
-        self.runs += 1;
-        self.failing += u64::from(!holds);
+        let Runs { count, first, least } = runs;
+        if !holds {
+            self.failing += count;
+        }
         match self.outcomes.get_mut(outcome) {
-            Some(seen) => seen.runs += 1,
+            Some(seen) => {
+                seen.runs += count;
+                let nth = |seed: u64| seed.wrapping_sub(self.base);
+                if nth(first) < nth(seen.first) {
+                    seen.first = first;
+                }
+            }
             None => {
-                self.outcomes.insert(outcome.clone(), Seen { runs: 1, first: seed, holds: *holds });
+                self.outcomes.insert(outcome.clone(), Seen { runs: count, first, holds: *holds });
             }
         }
-        self.end.add(at.0, seed);
         for (spread, high) in self.reserved_high.iter_mut().zip(reserved_high) {
-            spread.add(*high, seed);
+            spread.add(*high, least, count);
         }
+    }
+
+    /// Adds the end of a run.
+    fn ends(&mut self, seed: u64, at: Nanos) {
+        self.runs += 1;
+        self.end.add(at.0, seed, 1);
     }
 
     /// Adds how statements were served in so many runs, in each of them alike.

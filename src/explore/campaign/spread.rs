@@ -29,12 +29,12 @@ pub struct Extreme {
 }
 
 impl Spread {
-    /// Adds the value of one run.
-    pub(super) fn add(&mut self, value: u64, seed: u64) {
+    /// Adds the value of so many runs, the least of whose seeds is this.
+    pub(super) fn add(&mut self, value: u64, seed: u64, runs: u64) {
         let own = Extreme { value, seed };
         self.reach([own, own]);
         let kept = if self.is_coarse { coarse(value) } else { value };
-        *self.runs.entry(kept).or_default() += 1;
+        *self.runs.entry(kept).or_default() += runs;
         self.limit();
     }
 
@@ -112,7 +112,7 @@ mod tests {
 
     fn spread(values: impl IntoIterator<Item = u64>) -> Spread {
         let mut spread = Spread::default();
-        values.into_iter().enumerate().for_each(|(seed, value)| spread.add(value, seed as u64));
+        values.into_iter().enumerate().for_each(|(seed, value)| spread.add(value, seed as u64, 1));
         spread
     }
 
@@ -150,7 +150,7 @@ mod tests {
                 for (nth, part) in values.chunks(size).enumerate().rev() {
                     let mut other = Spread::default();
                     let seeds = (nth * size) as u64..;
-                    part.iter().zip(seeds).for_each(|(value, seed)| other.add(*value, seed));
+                    part.iter().zip(seeds).for_each(|(value, seed)| other.add(*value, seed, 1));
                     merged.merge(other);
                 }
                 assert_eq!(merged, whole);

@@ -1,14 +1,18 @@
 //! What it costs to run a program once more with other choices, beside crate `shuttle`: three threads, of which each makes 11 steps
 //! that all touch one thing, 33 in all, and a scheduler that chooses before each of them.
 //!
-//! To shuttle a step is an addition to one atomic number. Here it is a call of a host thread that records one event, each thread
-//! into a stream of its own, or notes the threshold of one pool: no memory is allocated. `interleavings` prints nanoseconds an
-//! execution for both, each choice drawn for itself (`random`) and by priority (`pct`, depth 3), and the ratio. `--quick` makes few.
+//! To shuttle a step is an addition to one atomic number. Here it is an operation of one of three streams, the order of which is
+//! settled by how long they take (`stream`), or a call of one of three host threads that records one event, each thread into a
+//! stream of its own (`record`), or notes the threshold of one pool (`set`): no memory is allocated. `interleavings` prints
+//! nanoseconds an execution for both, each choice drawn for itself (`random`) and by priority (`pct`, depth 3), and the ratio:
+//! of runs without a judge, with one, and as an exploration makes them, which follows runs whose course is known. `--quick` makes
+//! few.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock; nothing of it is part of a run")]
 
 use millpond::engine::Runner;
 use millpond::explore::Strategy;
+use millpond::explore::campaign::{self, Plan};
 use millpond::oracle::Expectations;
 use millpond::profile::Profile;
 use millpond::scenario::Program;
@@ -16,13 +20,26 @@ use millpond::trace::Nothing;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
+use std::num::NonZeroUsize;
 use std::time::Instant;
 
 const THREADS: usize = 3;
 const STEPS: usize = 11;
 const DEPTH: u8 = 3;
 
-/// The program as a scenario, each step of thread `n` being this line.
+/// The program as a scenario of streams.
+fn streams() -> Program {
+    let steps: String = (0..THREADS).map(|n| format!("  s[{n}]: step()\n")).collect();
+    let declared = format!("stream s[{THREADS}] non_blocking\nkernel step() takes 1us..5us");
+    program(&format!("{declared}\nrepeat turn in 0..{STEPS} {{\n{steps}}}\nsync gpu0\n"))
+}
+
+fn program(text: &str) -> Program {
+    let (program, diagnostics) = millpond::load(text, &Profile::default());
+    program.unwrap_or_else(|| panic!("{diagnostics:?}"))
+}
+
+/// The same as a scenario of host threads, each step of thread `n` being this line.
 fn scenario(step: impl Fn(usize) -> String) -> Program {
     let thread = |n: usize| {
         let steps: String = (0..STEPS).map(|_| format!("  {}\n", step(n))).collect();
@@ -30,9 +47,7 @@ fn scenario(step: impl Fn(usize) -> String) -> Program {
     };
     let threads: String = (0..THREADS).map(thread).collect();
     let joins: String = (0..THREADS).map(|n| format!("join t{n}\n")).collect();
-    let text = format!("pool p on gpu0\nstream s[{THREADS}] non_blocking\nevent e\n{threads}{joins}");
-    let (program, diagnostics) = millpond::load(&text, &Profile::default());
-    program.unwrap_or_else(|| panic!("{diagnostics:?}"))
+    program(&format!("pool p on gpu0\nstream s[{THREADS}] non_blocking\nevent e\n{threads}{joins}"))
 }
 
 /// The same for shuttle.
@@ -87,15 +102,21 @@ fn judged(program: &Program, runs: u64) -> u64 {
     })
 }
 
+fn explored(program: &Program, runs: u64) -> u64 {
+    let plan = Plan { base: 0, runs, until_stable: false, jobs: NonZeroUsize::MIN };
+    best(runs, || assert_eq!(campaign::run(program, &plan, &|| true).failing, 0))
+}
+
 fn main() {
     let runs = if std::env::args().any(|argument| argument == "--quick") { 20 } else { 20_000 };
     let programs = [
+        ("stream", streams()),
         ("record", scenario(|n| format!("s[{n}]: record e"))),
         ("set", scenario(|_| "set p.release_threshold = 0B".to_owned())),
     ];
     println!(
-        "{:8} {:7} {:>10} {:>10} {:>7} {:>10} {:>7}",
-        "", "step", "shuttle", "millpond", "times", "judged", "times"
+        "{:8} {:7} {:>10} {:>10} {:>7} {:>10} {:>7} {:>10} {:>7}",
+        "", "step", "shuttle", "millpond", "times", "judged", "times", "explored", "times"
     );
     let times = |theirs: u64, own: u64| format!("{}.{:02}", theirs / own, theirs * 100 / own % 100);
     for strategy in [Strategy::Random, Strategy::Pct { depth: DEPTH }] {
@@ -110,12 +131,10 @@ fn main() {
         let theirs = shuttle(scheduler, runs);
         for (step, program) in &programs {
             let program = strategy.applied(program.clone());
-            let (plain, judged) = (plain(&program, runs), judged(&program, runs));
-            let (name, ratios) = (strategy.name(), [times(theirs, plain), times(theirs, judged)]);
-            println!(
-                "{name:8} {step:7} {theirs:>7} ns {plain:>7} ns {:>7} {judged:>7} ns {:>7}",
-                ratios[0], ratios[1]
-            );
+            let own = [plain, judged, explored].map(|made| made(&program, runs));
+            let columns: String =
+                own.iter().map(|own| format!(" {own:>7} ns {:>7}", times(theirs, *own))).collect();
+            println!("{:8} {step:7} {theirs:>7} ns{columns}", strategy.name());
         }
     }
 }
