@@ -57,17 +57,22 @@ impl Sequences {
     }
 
     /// The one of a statement, which begins so.
-    #[inline]
+    #[inline(always)]
     fn get(&mut self, stmt: StmtId, begins: impl FnOnce() -> Draws) -> &mut Draws {
-        let sequence = &mut self.of[stmt];
-        if !std::mem::replace(&mut self.has_begun[stmt], true) {
-            self.begun.push(stmt);
-            match sequence {
-                Some(draws) => **draws = begins(),
-                None => *sequence = Some(Box::new(begins())),
-            }
+        if !self.has_begun[stmt] {
+            self.begin(stmt, begins());
         }
-        sequence.as_mut().expect("it has begun")
+        self.of[stmt].as_mut().expect("it has begun")
+    }
+
+    #[inline(never)]
+    fn begin(&mut self, stmt: StmtId, draws: Draws) {
+        self.has_begun[stmt] = true;
+        self.begun.push(stmt);
+        match &mut self.of[stmt] {
+            Some(own) => **own = draws,
+            none => *none = Some(Box::new(draws)),
+        }
     }
 }
 
@@ -134,6 +139,7 @@ fn of_threads<'d>(seed: &Seed, draws: &'d mut Option<Box<Draws>>) -> &'d mut Dra
 }
 
 impl Chooser for Seeded {
+    #[inline(always)]
     fn duration(&mut self, stmt: StmtId, law: &Law) -> Nanos {
         let law = match *law {
             Law::Constant(duration) if self.jitter == 0 => return duration,

@@ -87,10 +87,12 @@ fn follow_all(seeds: u64, programs: impl Iterator<Item = (Program, String)>) -> 
 /// Streams that hand memory to each other in many ways, by what happens to be complete.
 fn crowded(number: u64) -> String {
     let mut draws = Draws::new(number, 24);
+    // In nanoseconds, much happens at the same time.
+    let unit = ["us", "ns"][draws.below(2) as usize];
     let reuse = ["opportunistic", "opportunistic, follow_event", "opportunistic, internal"];
     let mut text = format!(
         "device gpu0 {{ memory = {}MiB }}\npool p on gpu0 {{ release_threshold = 32MiB, reuse = [{}] }}\nstream s[3]{}\n\
-         event e[2]\nkernel work(x: read_write) takes 1us..60us\n",
+         event e[2]\nkernel work(x: read_write) takes 1{unit}..60{unit}\n",
         [64, 1024][draws.below(2) as usize],
         reuse[draws.below(3) as usize],
         [" non_blocking", ""][draws.below(2) as usize],
@@ -117,7 +119,7 @@ fn crowded(number: u64) -> String {
             22 => ["trim p to 0B", "set p.opportunistic = off", "set p.opportunistic = on"]
                 [draws.below(3) as usize]
                 .to_owned(),
-            _ => format!("sleep {}us", draws.between(1, 12)),
+            _ => format!("sleep {}{unit}", draws.between(1, 12)),
         };
         text.push_str(&line);
         text.push('\n');

@@ -32,8 +32,12 @@ const TRIAL: u64 = 512;
 enum Beat {
     /// A call of this statement holds up the host for so long as stated.
     Pays(StmtId, Nanos),
-    /// An operation enters a stream and waits for these. It takes no time without a law.
-    Submits { stream: StreamId, waits: Links, takes: Option<(StmtId, Law)> },
+    /// The next operation waits for these.
+    Waits(Links),
+    /// An operation enters a stream that takes no time.
+    Marks(StreamId),
+    /// An operation of this statement enters a stream.
+    Submits(StreamId, StmtId, Law),
     /// The host waits for these.
     Awaits(Links),
     /// The next call hangs on which of these have ended before it; where one of `alone` has, not on those of `together`. The
@@ -196,9 +200,9 @@ impl<'p> Courses<'p> {
             let mut taken = |links: &Links| tree.link(notes.sheet.of(links).iter().copied());
             let beat = match beat {
                 Beat::Pays(stmt, stated) => Beat::Pays(*stmt, *stated),
-                Beat::Submits { stream, waits, takes } => {
-                    Beat::Submits { stream: *stream, waits: taken(waits), takes: *takes }
-                }
+                Beat::Waits(links) => Beat::Waits(taken(links)),
+                Beat::Marks(stream) => Beat::Marks(*stream),
+                Beat::Submits(stream, stmt, law) => Beat::Submits(*stream, *stmt, *law),
                 Beat::Awaits(links) => Beat::Awaits(taken(links)),
                 Beat::Asks { alone, together, .. } => {
                     let (alone, together) = (taken(alone), taken(together));
@@ -226,6 +230,8 @@ struct Times {
     chooser: Seeded,
     /// What the host has come to.
     now: Nanos,
+    /// When what the next operation waits for has ended.
+    held: Nanos,
     /// When each operation ends.
     ends: Vec<Nanos>,
     /// When the last operation of each stream does.
@@ -234,8 +240,8 @@ struct Times {
 
 impl Times {
     fn new(start: &Seeded, streams: usize) -> Self {
-        let streams = vec![Nanos::ZERO; streams];
-        Self { start: start.clone(), chooser: start.clone(), now: Nanos::ZERO, ends: Vec::new(), streams }
+        let (start, chooser, streams) = (start.clone(), start.clone(), vec![Nanos::ZERO; streams]);
+        Self { start, chooser, now: Nanos::ZERO, held: Nanos::ZERO, ends: Vec::new(), streams }
     }
 
     fn begin(&mut self, seed: u64) {
@@ -251,16 +257,24 @@ impl Times {
         operations.iter().fold(time, |latest, one| latest.max(self.ends[*one as usize]))
     }
 
+    /// An operation starts once its call was made, and what it comes after has ended.
+    #[inline]
+    fn submits(&mut self, stream: StreamId, takes: Nanos) {
+        let before = &mut self.streams[stream.index()];
+        let starts = self.now.max(*before).max(std::mem::take(&mut self.held));
+        *before = starts.after(takes);
+        self.ends.push(*before);
+    }
+
     #[inline]
     fn pass(&mut self, beat: &Beat, sheet: &Sheet) {
         match beat {
             Beat::Pays(stmt, stated) => self.now = self.now.after(self.chooser.delay(*stmt, *stated)),
-            Beat::Submits { stream, waits, takes } => {
-                let starts = self.after(sheet.of(waits), self.now.max(self.streams[stream.index()]));
-                let takes = takes.map_or(Nanos::ZERO, |(stmt, law)| self.chooser.duration(stmt, &law));
-                let ends = starts.after(takes);
-                self.streams[stream.index()] = ends;
-                self.ends.push(ends);
+            Beat::Waits(links) => self.held = self.after(sheet.of(links), Nanos::ZERO),
+            Beat::Marks(stream) => self.submits(*stream, Nanos::ZERO),
+            Beat::Submits(stream, stmt, law) => {
+                let takes = self.chooser.duration(*stmt, law);
+                self.submits(*stream, takes);
             }
             Beat::Awaits(links) => self.now = self.after(sheet.of(links), self.now),
             Beat::Asks { .. } | Beat::Over(_) => {}

@@ -191,8 +191,14 @@ impl Notes {
         let Self { sheet, numbers, operations, .. } = self;
         let number = |ticket: &Ticket| numbers[ticket.stream.index()][ticket.seq as usize - 1];
         if let Some(ticket) = machine.sink.submitted.take() {
-            let (stream, waits) = (ticket.stream, sheet.link(machine.sink.waits.iter().map(number)));
-            sheet.beats.push(Beat::Submits { stream, waits, takes: machine.chooser.takes.take() });
+            let waits = sheet.link(machine.sink.waits.iter().map(number));
+            if !waits.is_empty() {
+                sheet.beats.push(Beat::Waits(waits));
+            }
+            sheet.beats.push(match machine.chooser.takes.take() {
+                Some((stmt, law)) => Beat::Submits(ticket.stream, stmt, law),
+                None => Beat::Marks(ticket.stream),
+            });
             numbers[ticket.stream.index()].push(*operations);
             *operations += 1;
         }
