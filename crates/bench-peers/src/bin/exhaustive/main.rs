@@ -4,16 +4,25 @@
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock; nothing of it is part of a run")]
 
-use millpond::base::Draws;
 use millpond::explore::exhaustive::{Keeps, Limits, explore};
 use millpond::profile::Profile;
 use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-/// As the prototype had them: blocks of a few sizes, kernels, one event.
+/// The programs of the prototype whose nodes are counted in the paper: blocks of a few sizes, kernels, one event, drawn by its own
+/// generator.
 fn text(streams: u64, operations: u64, seed: u64) -> String {
-    let mut draws = Draws::new(seed, 1);
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut draw = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for _ in 0..5 {
+        draw();
+    }
     let mut text =
         "pool p on gpu0 { release_threshold = max, reuse = [follow_event, opportunistic] }\n".to_owned();
     for stream in 0..streams {
@@ -21,21 +30,24 @@ fn text(streams: u64, operations: u64, seed: u64) -> String {
     }
     text.push_str("event e\nkernel k() takes 1us\n");
     let mut live: Vec<Vec<u64>> = vec![Vec::new(); streams as usize];
-    for nth in 0..streams * operations {
-        let stream = draws.below(streams);
+    let (mut fresh, mut is_recorded) = (0, false);
+    for _ in 0..streams * operations {
+        let stream = draw() % streams;
+        let roll = draw() % 100;
         let of = &mut live[stream as usize];
-        let line = match draws.below(100) {
-            0..30 => {
-                of.push(nth);
-                format!("x{nth} = alloc {}MiB from p", 32 << draws.below(3))
-            }
-            30..55 if !of.is_empty() => {
-                let at = draws.below(of.len() as u64) as usize;
-                format!("free x{}", of.swap_remove(at))
-            }
-            30..80 => "k()".to_owned(),
-            80..90 => "record e".to_owned(),
-            _ => "wait e".to_owned(),
+        let line = if roll < 30 || of.is_empty() && roll < 70 {
+            fresh += 1;
+            of.push(fresh);
+            format!("x{fresh} = alloc {}MiB from p", 32 << (draw() % 3))
+        } else if roll < 55 {
+            format!("free x{}", of.swap_remove((draw() % of.len() as u64) as usize))
+        } else if roll < 80 || of.is_empty() {
+            "k()".to_owned()
+        } else if roll < 90 || !is_recorded {
+            is_recorded = true;
+            "record e".to_owned()
+        } else {
+            "wait e".to_owned()
         };
         writeln!(text, "s{stream}: {line}").expect("a text takes all");
     }
@@ -68,8 +80,9 @@ fn main() {
             }
             println!(
                 "{streams} streams x {operations}, {keeps:?}: {nodes} nodes, {states} states, {outcomes} outcomes, \
-                 {complete} of 10 complete, {} ns a node",
-                nanos / u128::from(nodes)
+                 {complete} of 10 complete, {} ns a node, {} us a program",
+                nanos / u128::from(nodes),
+                nanos / 10_000
             );
         }
     }
