@@ -103,6 +103,13 @@ pub struct Asks {
 }
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
+    /// Whether the next call of this host is one of those that are answered alike however far devices have got. Most calls are.
+    pub(super) fn asks_nothing(&self, host: HostId, call: &Call) -> bool {
+        let is_plain =
+            matches!(call, Call::Launch { .. } | Call::Free { .. } | Call::Record { .. } | Call::Wait { .. });
+        is_plain && !self.is_blocked(host)
+    }
+
     /// What the answer to the next call of this host hangs on.
     pub(super) fn asks(&mut self, host: HostId, call: &Call, asks: &mut Asks) {
         let width = self.streams.len();

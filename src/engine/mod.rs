@@ -32,4 +32,4 @@ pub use priorities::Bound;
 pub use run::{Ending, Limits, Stop, run, run_on};
 pub use runner::Runner;
 pub use timeline::{Progress, Timeline};
-pub use walk::{Turn, Walk};
+pub use walk::Walk;

@@ -20,15 +20,6 @@ pub struct Walk<A, P, C, S> {
 
 reuse_on_clone!(Walk[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] { machine, places });
 
-/// What a turn came to.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Turn {
-    /// The call has returned.
-    Answered(Result<Reply, Failure>),
-    /// The call blocks. It goes on at a later turn.
-    Blocked,
-}
-
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Walk<A, P, C, S> {
     /// Before the first call.
     pub fn new(program: &Program, setup: &Setup, model: A, progress: P, chooser: C, sink: S) -> Self {
@@ -55,20 +46,23 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Walk<A, P, C, S> {
         self.places.call(host)
     }
 
-    /// Makes the next call of a thread, or goes on with the one that blocks it.
+    /// Makes the next call of a thread, or goes on with the one that blocks it. `Pending`: it blocks, and goes on at a later turn.
     ///
     /// # Errors
     /// That the program cannot go on.
-    pub fn turn(&mut self, program: &Program, host: HostId) -> Result<Turn, Stop> {
-        self.places.turn_of(program, &mut self.machine, host, Limits::default()).map(|result| match result {
-            Poll::Ready(result) => Turn::Answered(result),
-            Poll::Pending => Turn::Blocked,
-        })
+    pub fn turn(&mut self, program: &Program, host: HostId) -> Result<Poll<Result<Reply, Failure>>, Stop> {
+        self.places.turn_of(program, &mut self.machine, host, Limits::default())
     }
 
     /// Whether a call of this thread has been made and blocks.
     pub fn is_blocked(&self, host: HostId) -> bool {
         self.machine.is_blocked(host)
+    }
+
+    /// Whether the next call of a thread is known to be answered alike however far devices have got.
+    #[inline]
+    pub fn asks_nothing(&self, host: HostId) -> bool {
+        self.machine.asks_nothing(host, self.places.call(host))
     }
 
     /// What the answer to the next call of a thread hangs on, as far as devices are concerned.

@@ -8,7 +8,6 @@ use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::graph::NodeIndex;
 use petgraph::stable_graph::StableDiGraph;
 use smallvec::SmallVec;
-use std::collections::VecDeque;
 
 /// An operation that a host thread has submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,10 +40,13 @@ pub(super) struct Flight {
     len: usize,
 }
 
+/// The operations of a stream: some that have completed, then those that have not.
 #[derive(Debug, Default)]
 struct Queue {
     retired: u32,
-    entries: VecDeque<Entry>,
+    /// So many of the entries have completed.
+    gone: usize,
+    entries: Vec<Entry>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +58,17 @@ struct Entry {
     node: NodeIndex,
 }
 
-reuse_on_clone!(Queue { retired, entries });
+impl Clone for Queue {
+    fn clone(&self) -> Self {
+        Self { retired: self.retired, gone: 0, entries: self.in_flight().to_vec() }
+    }
+    fn clone_from(&mut self, source: &Self) {
+        (self.retired, self.gone) = (source.retired, 0);
+        self.entries.clear();
+        self.entries.extend_from_slice(source.in_flight());
+    }
+}
+
 reuse_on_clone!(Flight { queues, graph, len });
 
 impl Flight {
@@ -96,9 +108,10 @@ impl Flight {
             let Some(stream) = behind else { return Ok(()) };
             let queue = &self.queues[stream];
             let from = (looked_at[stream] - queue.retired) as usize;
-            let until = ((cut[stream] - queue.retired) as usize).min(queue.entries.len());
+            let entries = queue.in_flight();
+            let until = ((cut[stream] - queue.retired) as usize).min(entries.len());
             looked_at[stream] = cut[stream];
-            for (nth, entry) in queue.entries.range(from.min(until)..until).enumerate() {
+            for (nth, entry) in entries[from.min(until)..until].iter().enumerate() {
                 self.join_blockers(entry, cut);
                 if !matches!(entry.operation.runs, Runs::For(_) | Runs::Record(_)) {
                     let seq = queue.retired + (from + nth) as u32 + 1;
@@ -114,7 +127,7 @@ impl Flight {
         *own = (*own).max(ticket.seq - 1);
         let queue = &self.queues[ticket.stream.index()];
         let nth = ticket.seq.checked_sub(queue.retired + 1);
-        if let Some(entry) = nth.and_then(|nth| queue.entries.get(nth as usize)) {
+        if let Some(entry) = nth.and_then(|nth| queue.in_flight().get(nth as usize)) {
             self.join_blockers(entry, cut);
         }
     }
@@ -148,7 +161,7 @@ impl Flight {
             self.graph.add_edge(from, node, *cause);
             blockers += 1;
         }
-        self.queues[ticket.stream.index()].entries.push_back(Entry { operation, blockers, node });
+        self.queues[ticket.stream.index()].entries.push(Entry { operation, blockers, node });
         self.len += 1;
     }
 
@@ -163,37 +176,36 @@ impl Flight {
 
     pub(super) fn head(&self, stream: StreamId) -> Option<(Ticket, Operation)> {
         let queue = &self.queues[stream.index()];
-        queue.entries.front().map(|entry| (Ticket { stream, seq: queue.retired + 1 }, entry.operation))
+        queue.head().map(|entry| (Ticket { stream, seq: queue.retired + 1 }, entry.operation))
     }
 
     pub(super) fn operation(&self, ticket: Ticket) -> Option<Operation> {
         let queue = &self.queues[ticket.stream.index()];
         let nth = ticket.seq.checked_sub(queue.retired + 1)?;
-        queue.entries.get(nth as usize).map(|entry| entry.operation)
+        queue.in_flight().get(nth as usize).map(|entry| entry.operation)
     }
 
     pub(super) fn ready(&self, stream: StreamId) -> Option<(Ticket, Operation)> {
-        let free = self.queues[stream.index()].entries.front().is_some_and(|entry| entry.blockers == 0);
-        free.then(|| self.head(stream)).flatten()
+        let is_free = self.queues[stream.index()].is_free();
+        is_free.then(|| self.head(stream)).flatten()
     }
 
     pub(super) fn is_ready(&self, ticket: Ticket) -> bool {
         let queue = &self.queues[ticket.stream.index()];
-        ticket.seq == queue.retired + 1 && queue.entries.front().is_some_and(|entry| entry.blockers == 0)
+        ticket.seq == queue.retired + 1 && queue.is_free()
     }
 
     pub(super) fn blockers(&self, stream: StreamId) -> impl Iterator<Item = Ticket> + '_ {
-        let front = self.queues[stream.index()].entries.front();
-        let node = front.map(|entry| entry.node).filter(|node| *node != NodeIndex::end());
+        let head = self.queues[stream.index()].head();
+        let node = head.map(|entry| entry.node).filter(|node| *node != NodeIndex::end());
         node.into_iter().flat_map(|node| self.graph.neighbors_directed(node, Incoming)).map(|n| self.graph[n])
     }
 
     pub(super) fn retire(&mut self, stream: StreamId, ready: &mut Vec<StreamId>) -> (Ticket, Operation) {
         let queue = &mut self.queues[stream.index()];
-        let entry = queue.entries.pop_front().expect("only an operation in flight completes");
-        queue.retired += 1;
+        let entry = queue.pop();
         self.len -= 1;
-        if queue.entries.front().is_some_and(|next| next.blockers == 0) {
+        if queue.is_free() {
             ready.push(stream);
         }
         let ticket = Ticket { stream, seq: queue.retired };
@@ -222,8 +234,40 @@ impl Flight {
     }
 }
 
+/// Fewer entries that have completed are kept.
+const GONE_MIN: usize = 16;
+
 impl Queue {
+    fn in_flight(&self) -> &[Entry] {
+        &self.entries[self.gone..]
+    }
+
+    fn head(&self) -> Option<&Entry> {
+        self.entries.get(self.gone)
+    }
+
+    /// Whether there is a head that nothing keeps from starting.
+    fn is_free(&self) -> bool {
+        self.head().is_some_and(|head| head.blockers == 0)
+    }
+
     fn entry(&mut self, seq: u32) -> Option<&mut Entry> {
-        self.entries.get_mut(seq.checked_sub(self.retired + 1)? as usize)
+        self.entries.get_mut(self.gone + seq.checked_sub(self.retired + 1)? as usize)
+    }
+
+    /// The head has completed.
+    fn pop(&mut self) -> Entry {
+        let head = *self.head().expect("only an operation in flight completes");
+        self.retired += 1;
+        self.gone += 1;
+        if self.gone == self.entries.len() {
+            self.entries.clear();
+            self.gone = 0;
+        } else if self.gone >= GONE_MIN && self.gone * 2 > self.entries.len() {
+            // Fewer move than have gone since the last time.
+            self.entries.drain(..self.gone);
+            self.gone = 0;
+        }
+        head
     }
 }

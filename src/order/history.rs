@@ -4,7 +4,7 @@
 //! A stream's clock, its own counter aside, changes only at waits; so it is kept at the operations where it changed.
 //! An observed free is never waited for, and of the others the allocator knows which it still holds: both let go of clocks.
 
-use crate::base::reuse_on_clone;
+use crate::base::{fold, reuse_on_clone};
 use crate::trace::{Cut, Ticket, join};
 
 /// The clocks of past operations.
@@ -22,7 +22,19 @@ struct Changes {
     clocks: Vec<u32>,
 }
 
-reuse_on_clone!(Changes { from, clocks });
+impl Clone for Changes {
+    fn clone(&self) -> Self {
+        Self { from: self.from.clone(), clocks: self.clocks.clone() }
+    }
+    fn clone_from(&mut self, source: &Self) {
+        // The clocks of many streams never change.
+        if self.from.len() + source.from.len() > 0 {
+            self.from.clone_from(&source.from);
+            self.clocks.clone_from(&source.clocks);
+        }
+    }
+}
+
 reuse_on_clone!(History { lanes, kept, sweep_at });
 
 const SWEEP_AT_LEAST: usize = 256;
@@ -40,18 +52,34 @@ impl History {
         self.kept += 1;
     }
 
+    /// What other streams are ordered before an operation, if any ever were.
+    fn row(&self, at: Ticket) -> Option<&Cut> {
+        let lane = &self.lanes[at.stream.index()];
+        let row = lane.from.partition_point(|from| *from <= at.seq).checked_sub(1)?;
+        let width = self.lanes.len();
+        Some(&lane.clocks[row * width..(row + 1) * width])
+    }
+
     /// Joins what is ordered before the end of an operation, itself included.
     pub(super) fn join_into(&self, at: Ticket, into: &mut Cut) {
-        let lane = &self.lanes[at.stream.index()];
-        let row = lane.from.partition_point(|from| *from <= at.seq);
-        if let Some(row) = row.checked_sub(1) {
+        if let Some(row) = self.row(at) {
             let own = into[at.stream.index()];
-            let width = into.len();
-            join(into, &lane.clocks[row * width..][..width]);
+            join(into, row);
             into[at.stream.index()] = own;
         }
         let own = &mut into[at.stream.index()];
         *own = (*own).max(at.seq);
+    }
+
+    /// Hashes what is ordered before the end of an operation, itself included, behind a digest.
+    pub(super) fn digest(&self, at: Ticket, digest: u128) -> u128 {
+        let own = at.stream.index();
+        let word = |stream: usize, seq: u32| (stream as u64) << 32 | u64::from(seq);
+        let others = self.row(at).unwrap_or_default().iter().enumerate();
+        let others = others.filter(|(stream, seq)| *stream != own && **seq > 0);
+        // Each operation begins with its own word, which no other word can be.
+        let digest = fold(digest, &[word(own, at.seq) | 1 << 63]);
+        others.fold(digest, |digest, (stream, seq)| fold(digest, &[word(stream, *seq)]))
     }
 
     /// No operation within this cut is asked about any more.

@@ -6,6 +6,7 @@
 //! Rules: CUDA driver API, `cuEventRecord` and `cuStreamWaitEvent` (a wait binds the record that is latest at its call;
 //! an event without a record is no wait), and "Stream synchronization behavior" (the legacy default stream).
 
+mod clocks;
 mod deadlock;
 mod flight;
 mod history;
@@ -13,8 +14,9 @@ mod history;
 pub use deadlock::cycle;
 pub use flight::{Operation, Runs};
 
-use crate::base::{EventId, HostId, ProcessId, StreamId, fold_counters, reuse_on_clone};
+use crate::base::{EventId, HostId, ProcessId, StreamId, fold, reuse_on_clone};
 use crate::trace::{Cause, Cut, Setup, StreamKind, Target, Ticket, join};
+use clocks::Clocks;
 use flight::Flight;
 use history::History;
 
@@ -24,16 +26,14 @@ pub struct Order {
     lanes: Vec<Lane>,
     /// For each device, its legacy default stream where the program uses it.
     legacy: Vec<Option<StreamId>>,
-    events: Vec<Record>,
-    /// For each device, what is ordered before everything that its blocking streams submit from now on.
-    barriers: Vec<Vec<u32>>,
-    /// For each device with a legacy stream, the clocks of its blocking streams, joined.
-    blocking: Vec<Vec<u32>>,
-    /// For each host thread, what is ordered before everything that it submits from now on.
-    hosts: Vec<Vec<u32>>,
+    /// The latest record of each event.
+    records: Vec<Option<Ticket>>,
+    clocks: Clocks,
+    rows: Rows,
     /// How often each host's cut has grown.
     host_versions: Vec<u32>,
-    observed: Vec<u32>,
+    /// For each stream and each host, the version of the host's cut that the stream's clock already contains.
+    met: Vec<u32>,
     /// The process of each host thread.
     processes: Vec<ProcessId>,
     flight: Flight,
@@ -44,38 +44,40 @@ pub struct Order {
 }
 
 /// A stream as the order sees it.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Lane {
     device: usize,
     process: ProcessId,
     kind: StreamKind,
-    /// What is ordered before the end of its last submitted operation, that operation included.
-    clock: Vec<u32>,
     submitted: u32,
     /// The latest operation of the legacy stream that its operations are already ordered after.
     fenced: u32,
-    /// The version of each host's cut that its clock already contains.
-    host_versions: Vec<u32>,
 }
 
-/// What an event captured last.
-#[derive(Debug)]
-struct Record {
-    at: Option<Ticket>,
-    clock: Vec<u32>,
+/// Where the clocks of each kind begin. Those of streams come first: what is ordered before the end of the last operation that was
+/// submitted, that operation included.
+#[derive(Clone, Copy, Debug)]
+struct Rows {
+    /// What each event captured last.
+    events: usize,
+    /// For each host thread, what is ordered before everything that it submits from now on.
+    hosts: usize,
+    /// What host synchronisation has proven complete.
+    observed: usize,
+    /// For each device, what is ordered before everything that its blocking streams submit from now on.
+    barriers: usize,
+    /// For each device with a legacy stream, the clocks of its blocking streams, joined.
+    blocking: usize,
 }
 
-reuse_on_clone!(Lane { device, process, kind, clock, submitted, fenced, host_versions });
-reuse_on_clone!(Record { at, clock });
 reuse_on_clone!(Order {
     lanes,
     legacy,
-    events,
-    barriers,
-    blocking,
-    hosts,
+    records,
+    clocks,
+    rows,
     host_versions,
-    observed,
+    met,
     processes,
     flight,
     history,
@@ -101,17 +103,17 @@ pub enum Effect<'a> {
 impl Order {
     /// The order before the first call.
     pub fn new(setup: &Setup) -> Self {
-        let hosts = setup.hosts;
-        let width = setup.streams.len();
-        let empty = || vec![0; width];
+        let (hosts, devices, width) = (setup.hosts, setup.devices.len(), setup.streams.len());
+        let events = width;
+        let observed = events + setup.events.len() + hosts;
+        let barriers = observed + 1;
+        let rows = Rows { events, hosts: observed - hosts, observed, barriers, blocking: barriers + devices };
         let lane = |stream: &crate::trace::StreamSetup| Lane {
             device: stream.device.index(),
             process: setup.devices[stream.device].process,
             kind: stream.kind,
-            clock: empty(),
             submitted: 0,
             fenced: 0,
-            host_versions: vec![0; hosts],
         };
         let legacy_of = |device| {
             let mut streams = setup.streams.iter_enumerated();
@@ -120,16 +122,15 @@ impl Order {
         Self {
             lanes: setup.streams.iter().map(lane).collect(),
             legacy: setup.devices.indices().map(legacy_of).collect(),
-            events: setup.events.iter().map(|_| Record { at: None, clock: empty() }).collect(),
-            barriers: vec![empty(); setup.devices.len()],
-            blocking: vec![empty(); setup.devices.len()],
-            hosts: vec![empty(); hosts],
+            records: vec![None; setup.events.len()],
+            clocks: Clocks::new(rows.blocking + devices, width),
+            rows,
             host_versions: vec![0; hosts],
-            observed: empty(),
+            met: vec![0; width * hosts],
             processes: (0..hosts).map(|host| setup.process_of(HostId::from_usize(host))).collect(),
             flight: Flight::new(width),
             history: History::new(width),
-            view: empty(),
+            view: vec![0; width],
             grown: None,
         }
     }
@@ -143,43 +144,52 @@ impl Order {
 
     /// What would be ordered before an operation that this host submitted to this stream now.
     pub fn ordered(&mut self, host: HostId, stream: StreamId) -> &Cut {
-        let lane = &self.lanes[stream.index()];
-        if !self.is_behind(lane, host) {
-            return &lane.clock;
-        }
-        self.view.clone_from(&lane.clock);
-        join(&mut self.view, &self.hosts[host.index()]);
+        self.known(host, stream).0
+    }
+
+    /// Puts into the view what is ordered before the next operation of a stream.
+    fn catch_up(&mut self, host: HostId, stream: StreamId) {
+        let (lane, rows) = (&self.lanes[stream.index()], &self.rows);
+        self.view.copy_from_slice(self.clocks.get(stream.index()));
+        join(&mut self.view, self.clocks.get(rows.hosts + host.index()));
         match lane.kind {
             StreamKind::NonBlocking => {}
             StreamKind::Blocking | StreamKind::PerThread => {
-                join(&mut self.view, &self.barriers[lane.device]);
+                join(&mut self.view, self.clocks.get(rows.barriers + lane.device));
             }
             StreamKind::Legacy => {
-                join(&mut self.view, &self.blocking[lane.device]);
+                join(&mut self.view, self.clocks.get(rows.blocking + lane.device));
             }
         }
-        &self.view
     }
 
     /// The same, beside what the host has seen complete, and what host synchronisation has proven complete.
     pub fn known(&mut self, host: HostId, stream: StreamId) -> (&Cut, &Cut, &Cut) {
-        self.ordered(host, stream);
-        let lane = &self.lanes[stream.index()];
-        let ordered = if self.is_behind(lane, host) { &self.view } else { &lane.clock };
-        (ordered, &self.hosts[host.index()], &self.observed)
+        let is_behind = self.is_behind(stream, host);
+        if is_behind {
+            self.catch_up(host, stream);
+        }
+        let ordered = if is_behind { &self.view } else { self.clocks.get(stream.index()) };
+        (ordered, self.seen(host), self.observed())
     }
 
-    /// Whether the clock of a lane may lack something that its next operation is ordered after.
-    #[inline]
-    fn is_behind(&self, lane: &Lane, host: HostId) -> bool {
-        let host = host.index();
-        lane.host_versions[host] != self.host_versions[host]
+    /// Whether the clock of a stream may lack something that its next operation is ordered after.
+    #[inline(always)]
+    fn is_behind(&self, stream: StreamId, host: HostId) -> bool {
+        let lane = &self.lanes[stream.index()];
+        self.met[self.meeting(stream, host)] != self.host_versions[host.index()]
             || match lane.kind {
                 StreamKind::NonBlocking => false,
                 StreamKind::Legacy => true,
                 StreamKind::Blocking | StreamKind::PerThread => self.legacy[lane.device]
                     .is_some_and(|legacy| lane.fenced != self.lanes[legacy.index()].submitted),
             }
+    }
+
+    /// The place of a stream and a host among those that have met.
+    #[inline]
+    fn meeting(&self, stream: StreamId, host: HostId) -> usize {
+        stream.index() * self.host_versions.len() + host.index()
     }
 
     /// Appends an operation to a stream. `waits` receives the operations of other streams that it is made to wait for,
@@ -197,33 +207,33 @@ impl Order {
         waits.clear();
         let index = stream.index();
         let ticket = self.next_ticket(stream).expect("the caller checks the limit on operations");
-        let host = operation.host.index();
-        let behind = self.is_behind(&self.lanes[index], operation.host);
+        let behind = self.is_behind(stream, operation.host);
         if behind {
-            self.ordered(operation.host, stream);
-            std::mem::swap(&mut self.view, &mut self.lanes[index].clock);
+            self.catch_up(operation.host, stream);
+            self.view.swap_with_slice(self.clocks.get_mut(index));
             self.collect_fences(stream, waits);
         }
         self.apply_wait(index, effect, waits);
-        let lane = &mut self.lanes[index];
-        lane.host_versions[host] = self.host_versions[host];
+        let met = self.meeting(stream, operation.host);
+        self.met[met] = self.host_versions[operation.host.index()];
+        let (lane, rows) = (&mut self.lanes[index], &self.rows);
         lane.submitted = ticket.seq;
-        lane.clock[index] = ticket.seq;
+        let clock = self.clocks.get_mut(index);
+        clock[index] = ticket.seq;
         let has_grown = behind || !waits.is_empty();
         self.grown = has_grown.then_some(index);
         if has_grown {
-            self.history.push(ticket, &lane.clock);
+            self.history.push(ticket, clock);
         }
         if self.legacy[lane.device].is_some() && lane.is_blocking_on(lane.device) {
-            join(&mut self.blocking[lane.device], &lane.clock);
+            self.clocks.join(index, rows.blocking + lane.device);
         }
         if lane.kind == StreamKind::Legacy {
-            self.barriers[lane.device].clone_from(&lane.clock);
+            self.clocks.copy(index, rows.barriers + lane.device);
         }
         if let Effect::Record(event) = effect {
-            let record = &mut self.events[event.index()];
-            record.at = Some(ticket);
-            record.clock.clone_from(&lane.clock);
+            self.records[event.index()] = Some(ticket);
+            self.clocks.copy(index, rows.events + event.index());
         }
         self.flight.push(ticket, operation, waits);
         ticket
@@ -232,7 +242,7 @@ impl Order {
     /// What is ordered before the end of the operation submitted last, where that is more than its stream says.
     #[inline]
     pub fn grown(&self) -> Option<&Cut> {
-        self.grown.map(|stream| self.lanes[stream].clock.as_slice())
+        self.grown.map(|stream| self.clocks.get(stream))
     }
 
     /// The edges by which the legacy stream orders this operation.
@@ -265,21 +275,21 @@ impl Order {
         match effect {
             Effect::None | Effect::Record(_) => {}
             Effect::Wait(event) => {
-                let record = &self.events[event.index()];
-                if let Some(at) = record.at.filter(|at| at.stream.index() != index) {
-                    join(&mut self.lanes[index].clock, &record.clock);
+                let record = self.records[event.index()];
+                if let Some(at) = record.filter(|at| at.stream.index() != index) {
+                    self.clocks.join(self.rows.events + event.index(), index);
                     waits.push((at, Cause::Event));
                 }
             }
             Effect::Allocator(tickets) => {
                 for ticket in tickets {
-                    self.history.join_into(*ticket, &mut self.lanes[index].clock);
+                    self.history.join_into(*ticket, self.clocks.get_mut(index));
                     waits.push((*ticket, Cause::Allocator));
                 }
             }
             Effect::Graph(tickets) => {
                 for ticket in tickets.iter().filter(|ticket| ticket.stream.index() != index) {
-                    self.history.join_into(*ticket, &mut self.lanes[index].clock);
+                    self.history.join_into(*ticket, self.clocks.get_mut(index));
                     waits.push((*ticket, Cause::Graph));
                 }
             }
@@ -290,20 +300,21 @@ impl Order {
     pub fn target(&self, target: Target, into: &mut Vec<u32>) {
         into.clear();
         into.resize(self.lanes.len(), 0);
-        let mut add = |cut: &Cut| {
-            join(into, cut);
+        let mut add = |row: usize| {
+            join(into, self.clocks.get(row));
         };
+        let lanes = self.lanes.iter().enumerate();
         match target {
             Target::Stream(stream) => {
                 let lane = &self.lanes[stream.index()];
-                add(&lane.clock);
+                add(stream.index());
                 if lane.kind == StreamKind::Legacy {
-                    self.lanes.iter().filter(|l| l.is_blocking_on(lane.device)).for_each(|l| add(&l.clock));
+                    lanes.filter(|(_, l)| l.is_blocking_on(lane.device)).for_each(|(row, _)| add(row));
                 }
             }
-            Target::Event(event) => add(&self.events[event.index()].clock),
+            Target::Event(event) => add(self.rows.events + event.index()),
             Target::Device(device) => {
-                self.lanes.iter().filter(|l| l.device == device.index()).for_each(|l| add(&l.clock));
+                lanes.filter(|(_, l)| l.device == device.index()).for_each(|(row, _)| add(row));
             }
         }
     }
@@ -323,13 +334,13 @@ impl Order {
 
     /// What a host thread has seen complete, by synchronising or by asking.
     pub fn seen(&self, host: HostId) -> &Cut {
-        &self.hosts[host.index()]
+        self.clocks.get(self.rows.hosts + host.index())
     }
 
     /// The latest record of an event.
     #[inline]
     pub fn recorded(&self, event: EventId) -> Option<Ticket> {
-        self.events[event.index()].at
+        self.records[event.index()]
     }
 
     /// The stream that an event was recorded on last.
@@ -339,7 +350,7 @@ impl Order {
 
     /// The host has seen that everything in the cut is complete: it is ordered before what this host submits from now on.
     pub fn see(&mut self, host: HostId, cut: &Cut) {
-        if join(&mut self.hosts[host.index()], cut) {
+        if join(self.clocks.get_mut(self.rows.hosts + host.index()), cut) {
             self.host_versions[host.index()] += 1;
         }
     }
@@ -353,7 +364,7 @@ impl Order {
     pub fn follow(&mut self, from: HostId, to: HostId) {
         if from != to {
             let mut seen = std::mem::take(&mut self.view);
-            seen.clone_from(&self.hosts[from.index()]);
+            seen.copy_from_slice(self.seen(from));
             self.see(to, &seen);
             self.view = seen;
         }
@@ -365,19 +376,20 @@ impl Order {
         self.see(host, cut);
         let process = self.process_of(host);
         let mut is_news = false;
-        for ((lane, observed), seq) in self.lanes.iter().zip(&mut self.observed).zip(cut) {
+        let all_observed = self.clocks.get_mut(self.rows.observed);
+        for ((lane, observed), seq) in self.lanes.iter().zip(&mut *all_observed).zip(cut) {
             if lane.process == process && *observed < *seq {
                 (*observed, is_news) = (*seq, true);
             }
         }
         if is_news {
-            self.history.forget_observed(&self.observed);
+            self.history.forget_observed(all_observed);
         }
     }
 
     /// What host synchronisation has proven complete.
     pub fn observed(&self) -> &Cut {
-        &self.observed
+        self.clocks.get(self.rows.observed)
     }
 
     /// The operation at the head of a stream, when no other stream keeps it from starting.
@@ -475,22 +487,13 @@ impl Order {
     /// A hash of everything that later order depends on, but for the operations in flight. `pending` are the frees that an
     /// allocator may still make somebody wait for.
     pub fn digest(&self, pending: &[Ticket]) -> u128 {
-        let add = |digest: u128, cut: &Cut| fold_counters(digest, cut);
-        let lanes = self.lanes.iter().map(|lane| &lane.clock);
-        let records = self.events.iter().map(|record| &record.clock);
-        let cuts = lanes.chain(records).chain(&self.barriers).chain(&self.hosts).chain([&self.observed]);
-        let mut digest = cuts.fold(0, |digest, cut| add(digest, cut));
-        for record in &self.events {
-            let at = record.at.map_or(0, |at| at.stream.index() as u32 + 1);
-            digest = add(digest, &[at]);
+        // What blocking streams come to together, their clocks say.
+        let mut digest = self.clocks.digest(self.rows.blocking);
+        for record in &self.records {
+            let at = record.map_or(0, |at| at.stream.index() as u64 + 1);
+            digest = fold(digest, &[at]);
         }
-        let mut brought = vec![0; self.lanes.len()];
-        for free in pending {
-            brought.fill(0);
-            self.history.join_into(*free, &mut brought);
-            digest = add(digest, &brought);
-        }
-        digest
+        pending.iter().fold(digest, |digest, free| self.history.digest(*free, digest))
     }
 }
 

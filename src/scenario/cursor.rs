@@ -9,11 +9,11 @@ mod shared;
 
 use super::broken::Broken;
 use super::handles::{Creation, Handles};
-use super::held::{By, Held, Kind, copied};
+use super::held::{By, Held, Kind, Placed, copied};
 use super::outcomes::Outcomes;
 use super::{Action, Chosen, Formula, Instruction, Operator, Place, Program, Register, SyncTarget};
 use crate::base::{BufferId, Bytes, HostId, Idx, IndexVec, Nanos, StmtId, reuse_on_clone};
-use crate::trace::{Access, Call, Failure, Placement, Reply, Target, Use};
+use crate::trace::{Access, Call, Failure, Reply, Target, Use};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ struct Thread {
 }
 
 /// What a buffer name stands for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Bound {
     /// Nothing yet.
     Never,
@@ -275,14 +275,13 @@ impl Cursor {
         match (thread.expects, reply) {
             (Expects::Nothing, _) => {}
             (Expects::Placement(buffer, kind), Ok(Reply::Allocated(decision))) => {
+                self.outcomes.placed(buffer, &decision.waits);
                 self.buffers[buffer.index()] = Bound::Held(Held::placed(decision, kind));
             }
             (Expects::Placement(buffer, _), Err(_)) => self.buffers[buffer.index()] = Bound::Absent,
             (Expects::Freed(buffer), Ok(Reply::Freed(ticket))) => {
-                if let Bound::Held(Held { placement: Some(placement), .. }) =
-                    &mut self.buffers[buffer.index()]
-                {
-                    placement.freed = placement.freed.or(*ticket);
+                if let Bound::Held(Held { placed: Some(placed), .. }) = &mut self.buffers[buffer.index()] {
+                    placed.freed = placed.freed.or(*ticket);
                 }
             }
             (Expects::Value(register), reply) => thread.read(register, reply),
@@ -319,9 +318,9 @@ impl Thread {
                 *call = Call::Alloc { stream, pool: *pool, size };
             }
             Action::Free { stream, buffer } => {
-                let (name, placement) = self.present(buffer, buffers)?;
+                let (name, placed) = self.present(buffer, buffers)?;
                 self.expects = Expects::Freed(name);
-                *call = Call::Free { stream: self.chosen(stream)?, alloc: placement.alloc };
+                *call = Call::Free { stream: self.chosen(stream)?, alloc: placed.alloc };
             }
             Action::Launch { stream, kernel, takes, uses } => {
                 let uses = self.uses(uses, By::Device, buffers)?;
@@ -464,7 +463,7 @@ impl Thread {
         let part = self.part(of)?;
         let view = self.held(&of.buffer, buffers).and_then(|(_, held)| Ok(held.view(part)?));
         buffers[name.index()] = match &view {
-            Ok(view) => Bound::Held(view.clone()),
+            Ok(view) => Bound::Held(*view),
             Err(_) => Bound::Absent,
         };
         view.map(drop)
@@ -477,7 +476,7 @@ impl Thread {
     /// The first address of an allocation. Like the pointer in a program it stays what it is after the free.
     fn address(&self, of: &Chosen<BufferId>, buffers: &[Bound]) -> Result<u64, Broken> {
         match self.present(of, buffers) {
-            Ok((_, placement)) => Ok(placement.range.start),
+            Ok((_, placed)) => Ok(placed.range.start),
             Err(Obstacle::Absent(_)) => Err(Broken::NoAddress),
             Err(Obstacle::Broken(broken)) => Err(broken),
         }
@@ -487,9 +486,9 @@ impl Thread {
         &self,
         buffer: &Chosen<BufferId>,
         buffers: &'b [Bound],
-    ) -> Result<(BufferId, &'b Placement), Obstacle> {
+    ) -> Result<(BufferId, &'b Placed), Obstacle> {
         let (name, held) = self.held(buffer, buffers)?;
-        held.placement.as_ref().map(|placement| (name, placement)).ok_or(Obstacle::Absent(name))
+        held.placed.as_ref().map(|placed| (name, placed)).ok_or(Obstacle::Absent(name))
     }
 
     fn held<'b>(

@@ -2,17 +2,42 @@
 
 use super::broken::Broken;
 use crate::base::{Bytes, HostBufferId};
-use crate::trace::{Access, Decision, Memory, Placement, Use};
+use crate::trace::{Access, AllocId, Decision, Memory, Placement, Policy, Range, Ticket, Use};
+use smallvec::SmallVec;
 
-/// What a name of memory stands for.
-#[derive(Clone, Debug)]
+/// What a name of memory stands for. Plain data, since an exploration copies it often.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     memory: Memory,
     /// The first byte that it stands for, counted from the start of the memory.
     from: u64,
     size: u64,
-    /// Of an allocation, what expectations know about it.
-    pub(super) placement: Option<Placement>,
+    /// Of an allocation, where it is.
+    pub(super) placed: Option<Placed>,
+}
+
+/// What expectations know about an allocation, but for what its stream was made to wait for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Placed {
+    pub(super) alloc: AllocId,
+    pub(super) range: Range,
+    policy: Option<Policy>,
+    reuses: bool,
+    by_timing: bool,
+    pub(super) freed: Option<Ticket>,
+}
+
+impl Placed {
+    fn new(decision: &Decision) -> Self {
+        let Decision { alloc, range, policy, by_timing, .. } = *decision;
+        Self { alloc, range, policy, reuses: decision.reuses.is_some(), by_timing, freed: None }
+    }
+
+    /// With these waits, all that expectations know.
+    pub(super) fn placement(&self, waits: &[Ticket]) -> Placement {
+        let Self { alloc, range, policy, reuses, by_timing, freed } = *self;
+        Placement { alloc, range, policy, reuses, waits: SmallVec::from_slice(waits), by_timing, freed }
+    }
 }
 
 /// Who touches memory.
@@ -78,13 +103,13 @@ impl Held {
             Kind::Device | Kind::Pinned | Kind::Pageable => Memory::Device,
         };
         let (from, size) = (0, decision.requested.0);
-        Self { memory: memory(decision.alloc), from, size, placement: Some(decision.placement()) }
+        Self { memory: memory(decision.alloc), from, size, placed: Some(Placed::new(decision)) }
     }
 
     /// A buffer of the host.
     pub(super) fn host(id: HostBufferId, size: Bytes, pinned: bool) -> Self {
         let memory = if pinned { Memory::Pinned(id) } else { Memory::Pageable(id) };
-        Self { memory, from: 0, size: size.0, placement: None }
+        Self { memory, from: 0, size: size.0, placed: None }
     }
 
     /// A part of it, by its first byte and the byte after its last one; without them all of it.
@@ -96,7 +121,7 @@ impl Held {
         if to > self.size {
             return Err(Broken::Outside { from, to, size: self.size });
         }
-        Ok(Self { memory: self.memory, from: self.from + from, size: to - from, placement: None })
+        Ok(Self { memory: self.memory, from: self.from + from, size: to - from, placed: None })
     }
 
     /// The use of a part of it.

@@ -1,4 +1,4 @@
-//! Expectations about how calls ended: which call a line means, and what a run remembers for such lines.
+//! Expectations about how calls ended: which call a line means, and what a run remembers for such lines and others.
 //!
 //! What is expected of a call is the oracle's affair.
 
@@ -7,7 +7,8 @@ use super::names::{Kind, Meaning, Missing};
 use super::{Action, Called, Demand, Expect, Instruction, Program};
 use crate::base::{BufferId, StmtId, reuse_on_clone};
 use crate::syntax::ast::{Name, Path};
-use crate::trace::{Ended, Failure};
+use crate::trace::{Ended, Failure, Ticket};
+use smallvec::SmallVec;
 
 impl Checker<'_> {
     pub(super) fn fails(&mut self, stmt: StmtId, call: &Path, not: bool, error: Option<&Name>) {
@@ -47,24 +48,36 @@ pub(super) struct Outcomes {
     statements: Vec<Ended>,
     /// By name, with the statement; empty where no expectation asks.
     allocations: Vec<Option<(StmtId, Ended)>>,
+    /// By name, what the stream of its latest allocation was made to wait for; empty where no expectation asks.
+    waits: Vec<Waits>,
 }
 
-reuse_on_clone!(Outcomes { statements, allocations });
+type Waits = SmallVec<[Ticket; 2]>;
+
+reuse_on_clone!(Outcomes { statements, allocations, waits });
 
 impl Outcomes {
     /// Before the first call.
     pub(super) fn new(program: &Program) -> Self {
-        let (mut statements, mut allocations) = (0, 0);
+        let (mut statements, mut allocations, mut waits) = (0, 0, 0);
         for instruction in &program.code {
-            let Instruction::Call { action: Action::ExpectEnded { call, .. }, .. } = instruction else {
-                continue;
-            };
-            match call {
-                Called::Statement(_) => statements = program.statements.len(),
-                Called::Allocation(_) => allocations = program.names.buffers.len(),
+            let Instruction::Call { action, .. } = instruction else { continue };
+            match action {
+                Action::ExpectEnded { call: Called::Statement(_), .. } => {
+                    statements = program.statements.len();
+                }
+                Action::ExpectEnded { call: Called::Allocation(_), .. } => {
+                    allocations = program.names.buffers.len();
+                }
+                Action::Relate { .. } => waits = program.names.buffers.len(),
+                _ => {}
             }
         }
-        Self { statements: vec![Ended::NotMade; statements], allocations: vec![None; allocations] }
+        Self {
+            statements: vec![Ended::NotMade; statements],
+            allocations: vec![None; allocations],
+            waits: vec![Waits::new(); waits],
+        }
     }
 
     /// A statement was skipped.
@@ -83,6 +96,18 @@ impl Outcomes {
         if let Some(latest) = names.and_then(|name| self.allocations.get_mut(name.index())) {
             *latest = Some((stmt, ended));
         }
+    }
+
+    /// An allocation of this name has made its stream wait for these.
+    pub(super) fn placed(&mut self, name: BufferId, waits: &Waits) {
+        if let Some(latest) = self.waits.get_mut(name.index()) {
+            latest.clone_from(waits);
+        }
+    }
+
+    /// What the stream of the latest allocation of a name was made to wait for.
+    pub(super) fn waits_of(&self, name: BufferId) -> &[Ticket] {
+        &self.waits[name.index()]
     }
 
     /// How the latest call of a statement ended.

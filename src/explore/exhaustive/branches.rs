@@ -45,7 +45,7 @@ impl Branches {
     }
 
     /// The cuts that make a difference to the next call of a host, beginning with the floor where that is one; none where the call
-    /// cannot go on.
+    /// cannot go on, or is answered alike however far devices have got.
     pub(super) fn of<A: Allocator>(
         &mut self,
         walk: &mut Led<A>,
@@ -53,9 +53,12 @@ impl Branches {
         into: &mut Cuts,
     ) -> Result<(), TooMany> {
         walk.asks(host, &mut self.asks);
+        let Asks { is_held, ways, alone, together, .. } = &self.asks;
         let floor = walk.progress().done();
         into.clear(floor.len());
-        let Asks { is_held, ways, alone, together, .. } = &self.asks;
+        if !is_held && alone.is_empty() && together.is_empty() {
+            return Ok(());
+        }
         match is_held {
             false => into.push(floor),
             true => ways.iter().for_each(|way| into.push_joined(floor, way)),
@@ -69,7 +72,8 @@ impl Branches {
         self.answers.clear();
         for at in 0..self.reachable.len() {
             let cut = self.reachable.get(at);
-            match walk.foretell(host, cut).filter(|_| !self.asks.only_judged) {
+            let foretold = if self.asks.only_judged { None } else { walk.foretell(host, cut) };
+            match foretold {
                 None => into.push(cut),
                 Some(answer) => keep_least(cut, answer, into, &mut self.answers),
             }

@@ -166,11 +166,10 @@ impl<A: Allocator> Leaves<A> for Outcomes<'_> {
         witness: &dyn Fn() -> Witness,
     ) -> ControlFlow<()> {
         let model = walk.machine().model();
-        let pools: IndexVec<PoolId, PoolState> =
-            (0..self.pools).map(|pool| model.state(PoolId::from_usize(pool))).collect();
+        let pools = || (0..self.pools).map(|pool| model.state(PoolId::from_usize(pool)));
         let kept = if self.keeps == Keeps::Decisions { kept } else { 0 };
         let mut digest = fold(0, &words(kept));
-        for state in &pools {
+        for state in pools() {
             digest = fold(digest, &Figure::ALL.map(|figure| state.figure(figure)));
         }
         let stopped = stop.as_ref().map_or(0, |stop| match stop {
@@ -180,6 +179,6 @@ impl<A: Allocator> Leaves<A> for Outcomes<'_> {
         if !self.known.insert(fold(digest, &[stopped])) {
             return ControlFlow::Continue(());
         }
-        (self.found)(Outcome { witness: witness(), pools, stop })
+        (self.found)(Outcome { witness: witness(), pools: pools().collect(), stop })
     }
 }

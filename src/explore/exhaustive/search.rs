@@ -3,7 +3,7 @@
 //! A run is copied where it can go on in several ways: where another thread could call first, and where a call observes how far
 //! devices have got. Between such points it just goes on.
 
-use super::branches::{Branches, Led};
+use super::branches::{Branches, Led, TooMany};
 use super::frontier::{Frontier, Untimed};
 use super::memory::Memory;
 use super::threads::Threads;
@@ -11,11 +11,12 @@ use super::visited::Visited;
 use super::witness::{Step, Witness};
 use super::{Coverage, Keeps, Limit, Plan};
 use crate::base::{HostId, fold, fold_counters, reuse_on_clone, words};
-use crate::engine::{Cuts, Stop, Turn, Walk};
+use crate::engine::{Cuts, Stop, Walk};
 use crate::model::Allocator;
 use crate::scenario::Program;
 use crate::trace::{Cut, Nothing, Setup, Ticket};
 use std::ops::ControlFlow;
+use std::task::Poll;
 
 /// What wants to know of the runs that a search comes to.
 pub(super) trait Leaves<A> {
@@ -137,8 +138,13 @@ impl<'p, A: Allocator> Search<'p, A> {
             let Fork { point, ways, .. } = self.forks.pop()?;
             (point, Some(ways))
         } else {
-            let mut point = self.spare.pop().unwrap_or_else(|| fork.point.clone());
-            point.clone_from(&fork.point);
+            let point = match self.spare.pop() {
+                Some(mut spare) => {
+                    spare.clone_from(&fork.point);
+                    spare
+                }
+                None => fork.point.clone(),
+            };
             (point, None)
         };
         let ways = last.as_ref().unwrap_or_else(|| &self.forks[self.forks.len() - 1].ways);
@@ -170,33 +176,34 @@ impl<'p, A: Allocator> Search<'p, A> {
                 },
                 From::Thread(host) => {
                     choose(&mut self.steps, &mut point.memory, host);
-                    match point.walk.next(self.program, host) {
+                    match point.walk.next(self.program, host).map(|next| next.is_some()) {
                         Err(stop) => Err(stop),
-                        Ok(None) => {
+                        Ok(false) => {
                             ends(&mut self.steps, &point.memory);
                             Ok(From::Anybody)
                         }
-                        Ok(Some(_)) => {
-                            let mut cuts = self.spare_cuts.pop().unwrap_or_default();
-                            if self.branches.of(&mut point.walk, host, &mut cuts).is_err() {
-                                self.coverage.reached = Some(Limit::Cuts);
-                                return;
+                        Ok(true) if point.walk.asks_nothing(host) => Ok(From::Turn(host, false)),
+                        Ok(true) => match self.cuts(&mut point, host) {
+                            None => return,
+                            Some(cuts) if cuts.len() > 1 => {
+                                let ways = Ways::Cuts(host, cuts, self.branches.only_judged());
+                                return self.fork(point, ways, leaves);
                             }
-                            let is_judged = self.branches.only_judged();
-                            if cuts.len() > 1 {
-                                return self.fork(point, Ways::Cuts(host, cuts, is_judged), leaves);
+                            Some(cuts) => {
+                                if !cuts.is_empty() {
+                                    advance(&mut self.steps, &mut point, cuts.get(0));
+                                }
+                                self.spare_cuts.push(cuts);
+                                Ok(From::Turn(host, self.branches.only_judged()))
                             }
-                            advance(&mut self.steps, &mut point, cuts.get(0));
-                            self.spare_cuts.push(cuts);
-                            Ok(From::Turn(host, is_judged))
-                        }
+                        },
                     }
                 }
                 From::Turn(host, is_judged) => {
                     if is_judged {
                         self.judged(&mut point, host);
                     }
-                    self.turn(&mut point, host).map(|()| From::Anybody)
+                    self.turn(&mut point, host).map(|()| whoever(&point.walk))
                 }
             };
             match result {
@@ -205,6 +212,18 @@ impl<'p, A: Allocator> Search<'p, A> {
             }
             if self.coverage.reached.is_some() {
                 return;
+            }
+        }
+    }
+
+    /// The cuts that the next call of a thread hangs on; none where it does not. `None`: there are too many.
+    fn cuts(&mut self, point: &mut Point<A>, host: HostId) -> Option<Cuts> {
+        let mut cuts = self.spare_cuts.pop().unwrap_or_default();
+        match self.branches.of(&mut point.walk, host, &mut cuts) {
+            Ok(()) => Some(cuts),
+            Err(TooMany) => {
+                self.coverage.reached = Some(Limit::Cuts);
+                None
             }
         }
     }
@@ -235,7 +254,7 @@ impl<'p, A: Allocator> Search<'p, A> {
         {
             memory.had_turn(host, place, footprint);
         }
-        if let Turn::Answered(reply) = walk.turn(self.program, host)? {
+        if let Poll::Ready(reply) = walk.turn(self.program, host)? {
             let seen = walk.machine().order().seen(host);
             memory.answered(host, walk.call(host), &reply, seen, self.plan.keeps);
         }
@@ -303,6 +322,14 @@ impl<'p, A: Allocator> Search<'p, A> {
             hash = fold(hash, &words(part));
         }
         hash
+    }
+}
+
+/// Who has the next turn. An only thread has it, unless something holds it up.
+fn whoever<A: Allocator>(walk: &Led<A>) -> From {
+    match *walk.alive() {
+        [only] if !walk.is_blocked(only) => From::Thread(only),
+        _ => From::Anybody,
     }
 }
 

@@ -6,7 +6,7 @@
 use super::branches::Branches;
 use super::frontier::{Frontier, Untimed};
 use crate::base::{HostId, StreamId};
-use crate::engine::{Ending, Stop, Turn, Walk};
+use crate::engine::{Ending, Stop, Walk};
 use crate::model::Allocator;
 use crate::model::cuda::Cuda;
 use crate::model::oxicuda::Oxicuda;
@@ -14,6 +14,7 @@ use crate::scenario::Program;
 use crate::trace::{Model, Setup, Sink, Ticket};
 use std::fmt;
 use std::str::FromStr;
+use std::task::Poll;
 
 /// The choices of a run. Following them needs no search: another sink is told the same run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -185,8 +186,8 @@ fn follow_on<A: Allocator, S: Sink>(
         let was_blocked = walk.is_blocked(host);
         turns += 1;
         match walk.turn(program, host) {
-            Ok(Turn::Blocked) if was_blocked => return Err(Astray::Thread { turn: turns - 1, host }),
-            Ok(Turn::Answered(_) | Turn::Blocked) => {}
+            Ok(Poll::Pending) if was_blocked => return Err(Astray::Thread { turn: turns - 1, host }),
+            Ok(_) => {}
             Err(stop) => break Some(stop),
         }
     };

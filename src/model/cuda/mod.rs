@@ -235,22 +235,14 @@ impl Cuda {
     }
 
     fn serve(&mut self, request: Request, known: Known<'_>, size: u64) -> Option<Served> {
-        for class in reuse::order(self.rules.unused_first) {
-            let pool = &self.pools[request.pool];
-            if class == Policy::Internal && !self.reach(pool, size, self.room_on(pool.device)).waits {
-                continue;
-            }
-            let search = self.search(request, known, size);
-            if let Some(first) = search.pick(class) {
-                return Some(Served { first, class, mapped: Bytes::ZERO, unmapped: Bytes::ZERO });
-            }
-            if class == Policy::Growth
-                && let Some((first, mapped, unmapped)) = self.grow(request.pool, size)
-            {
-                return Some(Served { first, class, mapped, unmapped });
-            }
+        let pool = &self.pools[request.pool];
+        let reach = || self.reach(pool, size, self.room_on(pool.device));
+        let (class, first) = self.search(request, known, size).serving(reach)?;
+        if let Some(first) = first {
+            return Some(Served { first, class, mapped: Bytes::ZERO, unmapped: Bytes::ZERO });
         }
-        None
+        let (first, mapped, unmapped) = self.grow(request.pool, size)?;
+        Some(Served { first, class, mapped, unmapped })
     }
 }
 
@@ -487,7 +479,7 @@ impl Allocator for Cuda {
     fn foretell(&self, request: Request, known: Known<'_>) -> u64 {
         let Some(size) = self.rounded(request.size).filter(|size| *size > 0) else { return 0 };
         let pool = &self.pools[request.pool];
-        let reach = self.reach(pool, size, self.room_on(pool.device));
+        let reach = || self.reach(pool, size, self.room_on(pool.device));
         self.search(request, known, size).foretell(reach)
     }
 

@@ -122,7 +122,7 @@ impl Pool {
     /// Takes a tile off all indexes, so that it may change.
     pub(super) fn lift(&mut self, id: TileId) {
         let tile = self.tiles[id];
-        self.digest = self.digest.wrapping_sub(tile.digest());
+        self.digest = self.digest.wrapping_sub(tile.counted);
         match tile.state {
             State::Live { requested, .. } => {
                 self.ledger.live.0 -= requested;
@@ -156,8 +156,8 @@ impl Pool {
 
     /// Puts a tile on all indexes.
     pub(super) fn put(&mut self, id: TileId) {
+        self.count(id);
         let tile = self.tiles[id];
-        self.digest = self.digest.wrapping_add(tile.digest());
         let entry = |latest| Entry { size: tile.size, start: tile.start, latest, head: id };
         match tile.state {
             State::Live { requested, .. } => {
@@ -190,6 +190,13 @@ impl Pool {
         self.extents.insert(&self.tiles, id);
     }
 
+    /// Adds a tile to the digest.
+    fn count(&mut self, id: TileId) {
+        let tile = &mut self.tiles[id];
+        tile.counted = tile.digest();
+        self.digest = self.digest.wrapping_add(tile.counted);
+    }
+
     fn count_freed(&mut self, stream: usize, change: i32) {
         let count = &mut self.freed[stream];
         let had_any = *count > 0;
@@ -208,12 +215,19 @@ impl Pool {
         self.freeing.iter().map(|stream| *stream as usize)
     }
 
+    /// Whether a stream has freed tiles which are still free.
+    pub(super) fn has_frees_of(&self, stream: usize) -> bool {
+        self.freed[stream] > 0
+    }
+
     /// Whether the cut contains a pending free of a stream other than `own`.
     pub(super) fn has_pending_within(&self, cut: &Cut, own: usize) -> bool {
-        self.streams_with_frees().filter(|stream| *stream != own).any(|stream| {
-            let oldest = self.pending.of(&self.tiles, stream).next();
-            oldest.is_some_and(|(_, at)| at.within(cut))
-        })
+        let is_within = |stream: usize| {
+            let id = self.pending.oldest(stream);
+            id != NONE && matches!(self.tiles[id].state, State::Freed { at, .. } if at.within(cut))
+        };
+        self.ledger.pending > Bytes::ZERO
+            && self.streams_with_frees().any(|stream| stream != own && is_within(stream))
     }
 
     /// The size of a tile and, of a live one, the size that was asked for.
@@ -297,10 +311,10 @@ impl Pool {
     /// A pending tile becomes an observed one. Its place on the indexes that do not care stays.
     fn mark_observed(&mut self, id: TileId, state: State) {
         self.settled = None;
-        self.digest = self.digest.wrapping_sub(self.tiles[id].digest());
+        self.digest = self.digest.wrapping_sub(self.tiles[id].counted);
         self.tiles[id].state = state;
+        self.count(id);
         let tile = self.tiles[id];
-        self.digest = self.digest.wrapping_add(tile.digest());
         self.ledger.pending.0 -= tile.size;
         self.ledger.cached.0 += tile.size;
         self.observed.insert(&self.tiles, id, 0, 0);
@@ -316,7 +330,9 @@ impl Pool {
 
     /// The frees that are not observed.
     pub(super) fn pending(&self, into: &mut Vec<Ticket>) {
-        into.extend(self.pending.all(&self.tiles).map(|(_, at)| at));
+        if self.ledger.pending > Bytes::ZERO {
+            self.pending.all(&self.tiles).for_each(|(_, at)| into.push(at));
+        }
     }
 
     /// The frees that are not observed, by the stream that freed, oldest first.

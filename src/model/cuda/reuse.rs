@@ -69,7 +69,7 @@ impl Search<'_> {
                 self.pick_of_others(self.known.done)
             }
             Policy::Unused if pool.ledger.unused == Bytes::ZERO => return None,
-            Policy::Unused => pool.unused.at_least(self.size).next().copied(),
+            Policy::Unused => pool.unused.at_least(self.size).copied(),
             Policy::Internal if reuse.internal => self.pick_of_others(&[]),
             Policy::Growth | Policy::FollowEvent | Policy::Opportunistic | Policy::Internal => return None,
         };
@@ -79,6 +79,9 @@ impl Search<'_> {
     /// A block of equal size, else the smallest range that fits, among the frees of one stream up to `until`.
     fn pick_of_stream(&self, stream: usize, until: u32) -> Option<(bool, Entry)> {
         let pool = self.pool;
+        if !pool.has_frees_of(stream) {
+            return None;
+        }
         let block = pool.blocks[stream].exact(self.size, until).map(|entry| (false, *entry));
         block.or_else(|| pool.by_stream.fit(&pool.tiles, stream, self.size, until).map(|entry| (true, entry)))
     }
@@ -131,17 +134,30 @@ impl Search<'_> {
     }
 
     /// The class that would serve, and the first tile of its bytes unless it is growth.
-    fn serving(&self, reach: Reach) -> Option<(Policy, Option<TileId>)> {
-        order(self.unused_first).into_iter().find_map(|class| match class {
-            Policy::Growth => reach.grows.then_some((class, None)),
-            Policy::Internal if !reach.waits => None,
+    pub(super) fn serving(&self, reach: impl Fn() -> Reach) -> Option<(Policy, Option<TileId>)> {
+        self.serving_of(order(self.unused_first), reach)
+    }
+
+    /// Of these classes.
+    fn serving_of(
+        &self,
+        classes: impl IntoIterator<Item = Policy>,
+        reach: impl Fn() -> Reach,
+    ) -> Option<(Policy, Option<TileId>)> {
+        classes.into_iter().find_map(|class| match class {
+            Policy::Growth => reach().grows.then_some((class, None)),
+            Policy::Internal if !reach().waits => None,
             class => self.pick(class).map(|first| (class, Some(first))),
         })
     }
 
-    /// Which bytes would serve, as a word.
-    pub(super) fn foretell(&self, reach: Reach) -> u64 {
-        match self.serving(reach) {
+    /// Which bytes would serve, as a word, where completion has candidates: then none of the classes before it can.
+    pub(super) fn foretell(&self, reach: impl Fn() -> Reach) -> u64 {
+        let mut rest = order(self.unused_first).into_iter().peekable();
+        while let Some(class) = rest.next_if(|class| *class != Policy::Opportunistic) {
+            debug_assert!(self.pick(class).is_none(), "what hangs on completion, nothing serves before");
+        }
+        match self.serving_of(rest, reach) {
             None => 0,
             Some((class, first)) => u64::from(first.unwrap_or(NONE)) << 8 | (class as u64 + 1),
         }
@@ -153,14 +169,14 @@ impl Search<'_> {
         let everything = vec![u32::MAX; self.known.done.len()];
         [self.known.seen, &everything].into_iter().zip(otherwise).any(|(done, reach)| {
             let known = Known { done, ..self.known };
-            Search { known, ..*self }.serving(reach) != serving
+            Search { known, ..*self }.serving(|| reach) != serving
         })
     }
 
     /// Why the classes before the one that would serve could not. `room`: what the pool could still map; `otherwise`: what it
     /// could get by the two other timings.
     pub(super) fn refusals(&self, room: Bytes, reach: Reach, otherwise: [Reach; 2]) -> Refusals {
-        let serving = self.serving(reach);
+        let serving = self.serving(|| reach);
         let best = self.best_of_all();
         let reason = |class| {
             let is_before = serving.is_none_or(|(by, _)| self.rank(class) < self.rank(by));

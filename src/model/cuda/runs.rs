@@ -43,8 +43,8 @@ impl Runs {
 
     /// The smallest run of a key that has room for `size` and no free later than `until`; of equal ones the lowest.
     pub(super) fn fit(&self, tiles: &Tiles, key: usize, size: u64, until: u32) -> Option<Entry> {
-        let usable = |entry: &&Entry| self.is_within(tiles, entry.head, until);
-        self.shelves[key].until(size, until).find(usable).copied()
+        let usable = |entry: &Entry| self.is_within(tiles, entry.head, until);
+        self.shelves[key].find(size, until, usable).copied()
     }
 
     /// Whether a run has no free later than `until`, looked up where only a bound is kept.

@@ -33,18 +33,23 @@ pub(super) struct Shelf {
     order: Vec<u32>,
     buckets: Vec<Bucket>,
     used: usize,
+    /// How many entries there are.
+    len: usize,
 }
 
 impl Clone for Shelf {
     fn clone(&self) -> Self {
-        Self { order: self.order.clone(), buckets: self.buckets.clone(), used: self.used }
+        let mut copy = Self::default();
+        copy.clone_from(self);
+        copy
     }
+    #[inline]
     fn clone_from(&mut self, source: &Self) {
         // Most shelves are empty: then all buckets are spare ones.
-        self.used = if source.is_empty() { 0 } else { source.used };
-        if self.used > 0 {
-            self.order.clone_from(&source.order);
-            self.buckets.clone_from(&source.buckets);
+        if source.len == 0 {
+            (self.used, self.len) = (0, 0);
+        } else {
+            self.fill_from(source);
         }
     }
 }
@@ -95,31 +100,37 @@ impl Bucket {
 }
 
 impl Shelf {
-    /// The entries of at least this size, smallest first, equal sizes by address.
-    pub(super) fn at_least(&self, size: u64) -> impl Iterator<Item = &Entry> + '_ {
-        self.until(size, u32::MAX)
+    /// The first entry of at least this size, smallest first, equal sizes by address.
+    pub(super) fn at_least(&self, size: u64) -> Option<&Entry> {
+        self.find(size, u32::MAX, |_| true)
     }
 
-    /// Of these, the ones whose `latest` is not after `until`.
-    pub(super) fn until(&self, size: u64, until: u32) -> impl Iterator<Item = &Entry> + '_ {
-        let (rank, at) = self.position(key(size, 0));
+    /// The first entry of at least this size, smallest first, equal sizes by address, whose `latest` is not after `until` and
+    /// that `is_meant`.
+    pub(super) fn find(&self, size: u64, until: u32, is_meant: impl Fn(&Entry) -> bool) -> Option<&Entry> {
+        if self.len == 0 {
+            return None;
+        }
         let order = self.order();
-        let first = order.get(rank).map_or(&[][..], |bucket| &self.bucket(*bucket)[at..]);
-        let rest = order.get(rank + 1..).unwrap_or_default().iter();
-        let early = rest.filter(move |bucket| self.buckets[**bucket as usize].earliest <= until);
-        let entries = first.iter().chain(early.flat_map(|bucket| self.bucket(*bucket)));
-        entries.filter(move |entry| entry.latest <= until)
+        let first = self.rank(order, key(size, 0));
+        let early = order[first..].iter().map(|bucket| &self.buckets[*bucket as usize]);
+        early.filter(|bucket| bucket.earliest <= until).find_map(|bucket| {
+            let mut entries = bucket.filled().iter();
+            entries.find(|entry| entry.size >= size && entry.latest <= until && is_meant(entry))
+        })
     }
 
     /// The lowest entry of exactly this size whose `latest` is not after `until`.
     pub(super) fn exact(&self, size: u64, until: u32) -> Option<&Entry> {
-        self.at_least(size).take_while(|entry| entry.size == size).find(|entry| entry.latest <= until)
+        let settles = |entry: &Entry| entry.size != size || entry.latest <= until;
+        self.find(size, u32::MAX, settles).filter(|entry| entry.size == size)
     }
 
     pub(super) fn insert(&mut self, entry: Entry) {
         if self.used == 0 {
             self.open(0);
         }
+        self.len += 1;
         let (rank, at) = self.position(entry.key());
         let index = self.order[rank] as usize;
         if self.buckets[index].len < BUCKET {
@@ -146,6 +157,7 @@ impl Shelf {
         let bucket = &mut self.buckets[index as usize];
         assert!(bucket.entries[at].key() == key(size, start), "only what is on the shelf is taken off it");
         bucket.remove(at);
+        self.len -= 1;
         if bucket.len == 0 && self.used > 1 {
             self.order[rank..self.used].rotate_left(1);
             self.used -= 1;
@@ -155,24 +167,37 @@ impl Shelf {
     /// The rank of the bucket and the place in it of the first entry that is not below the key; behind the last one where
     /// there is none.
     fn position(&self, key: u128) -> (usize, usize) {
-        let Some((_, before_last)) = self.order().split_last() else { return (0, 0) };
-        let last_below = |bucket: &u32| self.bucket(*bucket).last().is_some_and(|last| last.key() < key);
-        let rank = before_last.partition_point(last_below);
+        let rank = self.rank(self.order(), key);
         let entries = self.bucket(self.order[rank]);
-        let is_below = |at: usize| entries.get(at).is_some_and(|entry| entry.key() < key);
+        let is_below = |at: usize| entries[at].key() < key;
         // Most buckets have few entries, which a walk is the fastest way through.
         let mut at = 0;
-        while is_below(at + STRIDE - 1) {
+        while at + STRIDE <= entries.len() && is_below(at + STRIDE - 1) {
             at += STRIDE;
         }
-        while is_below(at) {
+        while at < entries.len() && is_below(at) {
             at += 1;
         }
         (rank, at)
     }
 
-    fn is_empty(&self) -> bool {
-        self.order().iter().all(|bucket| self.bucket(*bucket).is_empty())
+    /// The rank of the bucket of the first entry that is not below the key; the last one where there is none.
+    #[inline]
+    fn rank(&self, order: &[u32], key: u128) -> usize {
+        // Most have one bucket.
+        let [before_last @ .., _] = order else { return 0 };
+        if before_last.is_empty() {
+            return 0;
+        }
+        let is_below = |bucket: &u32| self.bucket(*bucket).last().is_some_and(|last| last.key() < key);
+        before_last.partition_point(is_below)
+    }
+
+    /// Becomes a copy of one that has entries.
+    fn fill_from(&mut self, source: &Self) {
+        (self.used, self.len) = (source.used, source.len);
+        self.order.clone_from(&source.order);
+        self.buckets.clone_from(&source.buckets);
     }
 
     fn bucket(&self, index: u32) -> &[Entry] {
@@ -203,7 +228,23 @@ impl Shelf {
 mod tests {
     use super::*;
     use crate::base::Draws;
+    use std::cell::RefCell;
     use std::collections::BTreeSet;
+
+    fn pair(entry: &Entry) -> (u64, u64) {
+        (entry.size, entry.start)
+    }
+
+    /// All entries of at least this size whose `latest` is not after `until`.
+    fn entries(shelf: &Shelf, size: u64, until: u32) -> Vec<(u64, u64)> {
+        let found = RefCell::new(Vec::new());
+        let none = shelf.find(size, until, |entry| {
+            found.borrow_mut().push(pair(entry));
+            false
+        });
+        assert!(none.is_none());
+        found.into_inner()
+    }
 
     #[test]
     fn agrees_with_a_tree_set() {
@@ -211,7 +252,6 @@ mod tests {
         let mut shelf = Shelf::default();
         let mut set = BTreeSet::new();
         let mut copy = Shelf::default();
-        let pair = |entry: &Entry| (entry.size, entry.start);
         for step in 0..20_000u64 {
             let phase_grows = step / 2_500 % 2 == 0;
             if set.is_empty() || draws.below(10) < if phase_grows { 7 } else { 3 } {
@@ -229,10 +269,13 @@ mod tests {
             if step % 64 == 0 {
                 let size = draws.between(0, 42);
                 copy.clone_from(&shelf);
-                assert!(copy.at_least(size).map(pair).eq(set.range((size, 0)..).copied()));
+                assert!(entries(&copy, size, u32::MAX).iter().eq(set.range((size, 0)..)));
+                assert_eq!(copy.at_least(size).map(pair).as_ref(), set.range((size, 0)..).next());
                 let until = draws.between(0, 1_000);
-                let early = set.range((size, 0)..).copied().filter(|(_, start)| start % 1_000 <= until);
-                assert!(copy.until(size, until as u32).map(pair).eq(early));
+                let mut early = set.range((size, 0)..).filter(|(_, start)| start % 1_000 <= until);
+                assert!(entries(&copy, size, until as u32).iter().eq(early.clone()));
+                let exact = early.next().filter(|(first, _)| *first == size);
+                assert_eq!(copy.exact(size, until as u32).map(pair).as_ref(), exact);
             }
         }
     }
@@ -247,9 +290,9 @@ mod tests {
         for empty in [Shelf::default(), emptied] {
             let mut copy = full.clone();
             copy.clone_from(&empty);
-            assert_eq!(copy.at_least(0).count(), 0);
+            assert_eq!(entries(&copy, 0, u32::MAX), []);
             (1..=70).rev().for_each(|size| copy.insert(entry(size)));
-            assert!(copy.at_least(0).map(|entry| entry.size).eq(1..=70));
+            assert!(entries(&copy, 0, u32::MAX).into_iter().eq((1..=70).map(|size| (size, 0))));
         }
     }
 }

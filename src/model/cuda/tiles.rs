@@ -22,6 +22,8 @@ pub(super) struct Tile {
     /// The neighbours in the list of pending tiles of one stream; used only while it is pending.
     pub(super) older: TileId,
     pub(super) newer: TileId,
+    /// What it has added to the digest of its pool.
+    pub(super) counted: u128,
 }
 
 /// The state of a tile.
@@ -93,7 +95,7 @@ impl Tiles {
         prev: TileId,
         next: TileId,
     ) -> TileId {
-        let tile = Tile { start, size, prev, next, state, older: NONE, newer: NONE };
+        let tile = Tile { start, size, prev, next, state, older: NONE, newer: NONE, counted: 0 };
         let id = match self.vacant.pop() {
             Some(id) => {
                 self[id] = tile;
@@ -175,8 +177,8 @@ mod tests {
         let places = [(0, 512), (512, 512), (0, 1024)];
         let tiles = states.into_iter().flat_map(|state| places.map(|(start, size)| (start, size, state)));
         let digests = tiles.map(|(start, size, state)| {
-            let tile = Tile { start, size, prev: NONE, next: NONE, state, older: NONE, newer: NONE };
-            tile.digest()
+            let (prev, next, older, newer) = (NONE, NONE, NONE, NONE);
+            Tile { start, size, prev, next, state, older, newer, counted: 0 }.digest()
         });
         assert_eq!(digests.collect::<BTreeSet<_>>().len(), 30);
     }

@@ -2,9 +2,10 @@
 
 use super::{Bound, Broken, Thread};
 use crate::base::BufferId;
+use crate::scenario::held::Placed;
 use crate::scenario::outcomes::Outcomes;
 use crate::scenario::{Action, Called, Chosen};
-use crate::trace::{Call, Operands, Placement};
+use crate::trace::{Call, Operands};
 
 impl Thread {
     /// An expectation, with what it is about.
@@ -19,12 +20,13 @@ impl Thread {
                 let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
                 Call::Expect { expect: *expect, operands: Operands::Values { left, right } }
             }
-            Action::Relate { expect, subject, object } => {
-                Call::Expect { expect: *expect, operands: self.placements(subject, object, buffers)? }
-            }
-            Action::ExpectReady { expect, subject, on } => match self.placement(subject, buffers)? {
-                Some(placement) => {
-                    Call::ExpectReady { expect: *expect, alloc: placement.alloc, on: self.chosen(on)? }
+            Action::Relate { expect, subject, object } => Call::Expect {
+                expect: *expect,
+                operands: self.placements([subject, object], buffers, outcomes)?,
+            },
+            Action::ExpectReady { expect, subject, on } => match self.placed(subject, buffers)?.1 {
+                Some(placed) => {
+                    Call::ExpectReady { expect: *expect, alloc: placed.alloc, on: self.chosen(on)? }
                 }
                 None => Call::Expect {
                     expect: *expect,
@@ -44,22 +46,26 @@ impl Thread {
 
     fn placements(
         &self,
-        subject: &Chosen<BufferId>,
-        object: &Chosen<BufferId>,
+        of: [&Chosen<BufferId>; 2],
         buffers: &[Bound],
+        outcomes: &Outcomes,
     ) -> Result<Operands, Broken> {
-        let [subject, object] = [subject, object].map(|buffer| self.placement(buffer, buffers));
+        let [subject, object] = of.map(|buffer| {
+            let (name, placed) = self.placed(buffer, buffers)?;
+            Ok(placed.map(|placed| Box::new(placed.placement(outcomes.waits_of(name)))))
+        });
         Ok(Operands::Placements { subject: subject?, object: object? })
     }
 
-    fn placement(
+    fn placed<'b>(
         &self,
         buffer: &Chosen<BufferId>,
-        buffers: &[Bound],
-    ) -> Result<Option<Box<Placement>>, Broken> {
-        Ok(match &buffers[self.chosen(buffer)?.index()] {
-            Bound::Held(held) => held.placement.clone().map(Box::new),
-            Bound::Absent | Bound::Never => None,
+        buffers: &'b [Bound],
+    ) -> Result<(BufferId, Option<&'b Placed>), Broken> {
+        let name = self.chosen(buffer)?;
+        Ok(match &buffers[name.index()] {
+            Bound::Held(held) => (name, held.placed.as_ref()),
+            Bound::Absent | Bound::Never => (name, None),
         })
     }
 }
