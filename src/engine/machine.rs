@@ -70,7 +70,15 @@ struct Scratch {
     returned: Vec<(Ticket, DeviceId, Bytes)>,
 }
 
-reuse_on_clone!(Scratch { waits, ready, released, pending, states, returned });
+impl Clone for Scratch {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+
+    /// No call leaves anything for another one.
+    fn clone_from(&mut self, _: &Self) {}
+}
+
 reuse_on_clone!(Machine[A: Allocator; P: Progress; C: Chooser, Clone; S: Sink, Clone] {
     order, model, progress, chooser, sink, streams, pools, costs, legacy_sync_releases, plain_free_syncs,
     threads, collectives, graphs, resources, grants, devices, is_any_lacking, is_restricted, ahead, shares, events, scratch,

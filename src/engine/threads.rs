@@ -13,9 +13,14 @@ pub(super) struct Threads {
     pub(super) hosts: IndexVec<HostId, Host>,
     pub(super) signals: IndexVec<SignalId, Signal>,
     barriers: IndexVec<BarrierId, Barrier>,
-    /// For each stream, the functions in it that will give a signal when they return, in their order.
-    promises: Vec<VecDeque<Promise>>,
-    promised: usize,
+    promises: Promises,
+}
+
+/// For each stream, the functions in it that will give a signal when they return, in their order.
+#[derive(Debug)]
+struct Promises {
+    of: Vec<VecDeque<Promise>>,
+    count: usize,
 }
 
 /// A host thread.
@@ -82,7 +87,21 @@ struct Barrier {
 reuse_on_clone!(Host { now, blocked, target, lacks, visible, ended, passed });
 reuse_on_clone!(Signal { given, stalled, clock });
 reuse_on_clone!(Barrier { size, arrived });
-reuse_on_clone!(Threads { hosts, signals, barriers, promises, promised });
+reuse_on_clone!(Threads { hosts, signals, barriers, promises });
+
+impl Clone for Promises {
+    fn clone(&self) -> Self {
+        Self { of: self.of.clone(), count: self.count }
+    }
+
+    /// Most programs promise nothing.
+    fn clone_from(&mut self, source: &Self) {
+        if self.count + source.count > 0 {
+            self.of.clone_from(&source.of);
+            self.count = source.count;
+        }
+    }
+}
 
 impl Threads {
     pub(super) fn new(setup: &Setup) -> Self {
@@ -101,8 +120,7 @@ impl Threads {
             hosts: (0..setup.hosts).map(host).collect(),
             signals: (0..setup.signals).map(signal).collect(),
             barriers: setup.barriers.iter().map(barrier).collect(),
-            promises: setup.streams.iter().map(|_| VecDeque::new()).collect(),
-            promised: 0,
+            promises: Promises { of: setup.streams.iter().map(|_| VecDeque::new()).collect(), count: 0 },
         }
     }
 
@@ -130,25 +148,25 @@ impl Threads {
 
     /// A function is submitted that will give a signal.
     pub(super) fn promise(&mut self, promise: Promise) {
-        self.promises[promise.ticket.stream.index()].push_back(promise);
-        self.promised += 1;
+        self.promises.of[promise.ticket.stream.index()].push_back(promise);
+        self.promises.count += 1;
     }
 
     /// The promise of an operation that has completed, if it made one.
     #[inline]
     pub(super) fn kept(&mut self, ticket: Ticket) -> Option<Promise> {
-        if self.promised == 0 {
+        if self.promises.count == 0 {
             return None;
         }
-        let promises = &mut self.promises[ticket.stream.index()];
+        let promises = &mut self.promises.of[ticket.stream.index()];
         promises.front().filter(|promise| promise.ticket == ticket)?;
-        self.promised -= 1;
+        self.promises.count -= 1;
         promises.pop_front()
     }
 
     /// The promises that are not kept yet.
     pub(super) fn promises(&self) -> impl Iterator<Item = &Promise> {
-        let streams = if self.promised == 0 { &[] } else { self.promises.as_slice() };
+        let streams = if self.promises.count == 0 { &[] } else { self.promises.of.as_slice() };
         streams.iter().flatten()
     }
 
