@@ -170,7 +170,9 @@ impl Blocks {
             self.heres.vacant.push(block.here);
             self.queues[free.mark.agent as usize].blocks -= 1;
             record.block = None;
-            memory.let_go(handle);
+            if record.is_over() {
+                memory.let_go(handle);
+            }
         }
         is_touched
     }

@@ -216,7 +216,7 @@ impl Record {
 
     /// Whether it is freed, its bytes are accounted for, no name stands for it and no other process has it.
     #[inline(always)]
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         let is_shared = |extras: &Extras| extras.is_awaited || !extras.imports.is_empty();
         self.is_freed && !self.is_named && self.block.is_none() && !self.extras().is_some_and(is_shared)
     }
@@ -306,10 +306,11 @@ impl Memory {
     /// Where the record of an allocation is, and the record, if it lives or is still named.
     #[inline(always)]
     pub(super) fn find_mut(&mut self, id: AllocId) -> Option<(Handle, &mut Record)> {
-        let mut at = self.index[self.place(id)];
-        if self.records.get(at as usize)?.id != id {
-            at = self.find_before(at, id);
+        let at = self.index[self.place(id)];
+        if self.records.get(at as usize)?.id == id {
+            return Some((Handle { id, at }, &mut self.records[at as usize]));
         }
+        let at = self.find_before(at, id);
         Some((Handle { id, at }, self.records.get_mut(at as usize)?))
     }
 

@@ -163,10 +163,12 @@ impl Hazards {
     pub(super) fn takes(&mut self, event: &Event<'_>, findings: &mut Findings) -> bool {
         let by = (event.host, event.stmt);
         match (&event.kind, event.ticket) {
-            (Kind::Call(Call::Alloc { pool, .. }), _) => {
-                self.callers[event.host].doing = Doing::Alloc(*pool);
-            }
-            (Kind::Call(call), _) => return is_in_operation(call),
+            (Kind::Call(call), _) => match call {
+                Call::Alloc { pool, .. } => self.callers[event.host].doing = Doing::Alloc(*pool),
+                // All that these do is in their operation.
+                Call::Launch { .. } | Call::Record { .. } | Call::Wait { .. } | Call::Free { .. } => {}
+                _ => return false,
+            },
             (Kind::Submitted(call), Some(ticket)) => match call {
                 // It was submitted when it was placed.
                 Call::Alloc { .. } => return !self.clocks.has_more(),

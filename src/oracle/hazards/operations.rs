@@ -184,14 +184,22 @@ impl Hazards {
     fn launches(&mut self, operation: Operation, uses: &[Use], findings: &mut Findings) {
         for (nth, used) in uses.iter().enumerate() {
             if !self.touches_again(operation, used) {
-                return self.touches_otherwise(operation, &uses[nth..], findings);
+                let Operation { host, stmt, ticket } = operation;
+                return self.touches_otherwise((host, stmt), ticket, &uses[nth..], findings);
             }
         }
     }
 
     /// The same from the first use on that is not as most are.
     #[inline(never)]
-    fn touches_otherwise(&mut self, operation: Operation, uses: &[Use], findings: &mut Findings) {
+    fn touches_otherwise(
+        &mut self,
+        (host, stmt): (HostId, StmtId),
+        ticket: Ticket,
+        uses: &[Use],
+        findings: &mut Findings,
+    ) {
+        let operation = Operation { host, stmt, ticket };
         for used in uses {
             if !self.touches_again(operation, used) {
                 self.touch(operation.by(), used, findings);
