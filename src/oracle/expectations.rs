@@ -37,18 +37,20 @@ pub struct Expectations<'p> {
     launching: Option<(StmtId, Option<Ticket>)>,
     /// Of launches of graphs, the operations that do not start it, and those that do not end it.
     inside: [BTreeSet<Ticket>; 2],
+    /// Whether most events can be taken as most are.
+    is_usual: bool,
 }
 
 reuse_on_clone!(Expectations<'p> {
     program, expectations, snapshots, failed, demanded, skipped, deadlock, hazards, findings, allocations, asks_for_timing,
-    moments, launching, inside,
+    moments, launching, inside, is_usual,
 });
 
 impl<'p> Expectations<'p> {
     /// A judge that has seen nothing yet.
     pub fn new(program: &'p Program) -> Self {
         let demands = |stmt: &StmtId| matches!(program.statements[*stmt].outcome, Outcome::Fails(_));
-        Self {
+        let mut judge = Self {
             program,
             expectations: program
                 .expects
@@ -70,7 +72,44 @@ impl<'p> Expectations<'p> {
             moments: named_in_moments(program).map(|stmt| (stmt, [None; 2])).collect(),
             launching: None,
             inside: Default::default(),
+            is_usual: false,
+        };
+        judge.is_usual = judge.is_usual();
+        judge
+    }
+
+    /// Whether most events can be taken as most are: none of them is asked for here. Only what is not taken so can change that.
+    fn is_usual(&self) -> bool {
+        self.demanded.is_empty() && self.moments.is_empty() && self.hazards.is_usual()
+    }
+
+    /// Takes any event.
+    #[inline(never)]
+    fn takes(&mut self, event: &Event<'_>) {
+        self.hazards.event(event, &mut self.findings);
+        match event.kind {
+            Kind::Call(call) if !self.demanded.is_empty() || !self.moments.is_empty() => {
+                self.call(event.stmt, call);
+            }
+            Kind::Submitted(_) if self.launching.is_some() => {
+                if let Some(ticket) = event.ticket {
+                    self.submitted(event.stmt, ticket);
+                }
+            }
+            Kind::Failed { failure, .. } => self.failed(event.stmt, failure),
+            Kind::Expect { expect, operands } => self.judge(expect, operands),
+            Kind::Snapshot { snapshot, .. } => self.snapshots[snapshot.index()] += 1,
+            Kind::Skipped(buffer) => self.skips(event.stmt, buffer),
+            Kind::Start if !self.moments.is_empty() => {
+                self.moment(event.stmt, event.ticket, event.at, false);
+            }
+            Kind::End if !self.moments.is_empty() => {
+                self.moment(event.stmt, event.ticket, event.at, true);
+            }
+            Kind::Deadlock(deadlock) => self.stops(event.stmt, deadlock),
+            _ => {}
         }
+        self.is_usual = self.is_usual();
     }
 
     /// The verdict; `broken` says why the run was given up, if it was. For another run the judge has to be put back to the start,
@@ -233,29 +272,16 @@ impl Sink for Expectations<'_> {
 
     #[inline(always)]
     fn event(&mut self, event: &Event<'_>) {
-        self.hazards.event(event, &mut self.findings);
-        match event.kind {
-            Kind::Call(call) if !self.demanded.is_empty() || !self.moments.is_empty() => {
-                self.call(event.stmt, call);
-            }
-            Kind::Submitted(_) if self.launching.is_some() => {
-                if let Some(ticket) = event.ticket {
-                    self.submitted(event.stmt, ticket);
-                }
-            }
-            Kind::Failed { failure, .. } => self.failed(event.stmt, failure),
-            Kind::Decided(_) => self.allocations += 1,
-            Kind::Expect { expect, operands } => self.judge(expect, operands),
-            Kind::Snapshot { snapshot, .. } => self.snapshots[snapshot.index()] += 1,
-            Kind::Skipped(buffer) => self.skips(event.stmt, buffer),
-            Kind::Start if !self.moments.is_empty() => {
-                self.moment(event.stmt, event.ticket, event.at, false);
-            }
-            Kind::End if !self.moments.is_empty() => {
-                self.moment(event.stmt, event.ticket, event.at, true);
-            }
-            Kind::Deadlock(deadlock) => self.stops(event.stmt, deadlock),
-            _ => {}
+        if let Kind::Decided(_) = event.kind {
+            self.allocations += 1;
+        }
+        // Nothing is learnt from these.
+        if let Kind::State { .. } | Kind::Returned { .. } | Kind::OtherDevice { .. } = event.kind {
+            return;
+        }
+        if !(self.is_usual && self.hazards.takes(event, &mut self.findings)) {
+            // A copy, so that the event itself need not be in memory.
+            self.takes(&Event { ..*event });
         }
     }
 }

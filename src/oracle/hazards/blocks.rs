@@ -8,9 +8,9 @@
 
 use super::clock::{Clock, Mark};
 use super::clocks::Clocks;
-use super::memory::{Handle, Memory, Record};
-use crate::base::{StmtId, reuse_on_clone};
-use crate::trace::{Cut, Decision, Ticket};
+use super::memory::{Handle, Memory, Perhaps, Record};
+use crate::base::{StmtId, StreamId, reuse_on_clone};
+use crate::trace::{AllocId, Cut, Part, Ticket};
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
@@ -22,7 +22,7 @@ pub(super) struct Block {
     /// Where it is kept what is before the end of the free in this run.
     here: Here,
     /// The first allocation for which the pool grew while this lay there.
-    pub(super) grown_beside: Option<StmtId>,
+    pub(super) grown_beside: Perhaps<StmtId>,
 }
 
 /// A place in what is before the ends of frees, counted from 1.
@@ -39,6 +39,7 @@ struct Heres {
 reuse_on_clone!(Heres { width, counters, vacant });
 
 impl Heres {
+    #[inline(always)]
     fn insert(&mut self, here: &[u32]) -> Here {
         let vacant = self.vacant.pop();
         if let Some(place) = vacant {
@@ -96,7 +97,7 @@ impl Blocks {
     #[inline(always)]
     pub(super) fn insert(&mut self, freed: Handle, record: &mut Record, by: Mark, clock: &Clock) -> bool {
         let here = self.heres.insert(clock.here());
-        record.block = Some(Block { left: record.size, here, grown_beside: None });
+        record.block = Some(Block { left: record.size(), here, grown_beside: Perhaps::NONE });
         let queue = &mut self.queues[by.agent as usize];
         queue.frees.push_back((by.at, freed));
         queue.blocks += 1;
@@ -124,47 +125,53 @@ impl Blocks {
         }
     }
 
-    /// An allocation takes the bytes of freed ones. Makes its operation wait in this run for the frees that the allocator waits
-    /// for or has found complete. Says whether anything may touch those bytes after they were freed.
-    ///
-    /// # Panics
-    /// Where nothing makes the reuse sound, which is a bug of Millpond.
-    pub(super) fn take(
-        &mut self,
-        decision: &Decision,
-        ticket: Ticket,
-        clocks: &mut Clocks,
-        memory: &mut Memory,
-    ) -> bool {
-        let mut is_touched = false;
+    /// The allocator makes an operation wait for frees, and so does this in this run.
+    #[inline(never)]
+    pub(super) fn wait(&self, stream: StreamId, waits: &[Ticket], clocks: &mut Clocks, memory: &Memory) {
         // Merged memory has the later one of its frees, which may be that of a neighbour.
-        for wait in &decision.waits {
+        for wait in waits {
             let frees = &self.queues[wait.stream.index()].frees;
             let nth = frees.partition_point(|(free, _)| *free < wait.seq);
             let freed = frees.get(nth).and_then(|(_, freed)| memory.at(*freed));
             if let Some(block) = freed.and_then(|record| record.block) {
-                clocks.wait_here(ticket.stream, self.heres.get(block.here), true);
+                clocks.wait_here(stream, self.heres.get(block.here), true);
             }
         }
-        for part in &decision.takes {
-            let Some((handle, record)) = memory.find_mut(part.alloc) else { continue };
-            record.taken = Some(decision.alloc);
-            is_touched |= !record.astray().is_empty();
-            let (Some(free), Some(block)) = (record.freed(), &mut record.block) else { continue };
-            if !clocks.stream(ticket.stream).has_here(free.mark) {
-                assert!(
-                    self.done[free.mark.agent as usize] >= free.mark.at,
-                    "the memory of {:?} is given to {:?} too early, which is a bug of millpond",
-                    part.alloc,
-                    decision.alloc
-                );
-                clocks.wait_here(ticket.stream, self.heres.get(block.here), false);
-            }
-            block.left = block.left.saturating_sub(part.size.0);
-            if block.left == 0 {
-                self.heres.vacant.push(block.here);
-                self.queues[free.mark.agent as usize].blocks -= 1;
-                memory.settle(handle);
+    }
+
+    /// An allocation takes bytes of a freed one. Makes its operation wait in this run for a free that the allocator has found
+    /// complete. Says whether anything may touch those bytes after they were freed.
+    ///
+    /// # Panics
+    /// Where nothing makes the reuse sound, which is a bug of Millpond.
+    #[inline(always)]
+    pub(super) fn take(
+        &mut self,
+        part: &Part,
+        (new, stream): (AllocId, StreamId),
+        clocks: &mut Clocks,
+        memory: &mut Memory,
+    ) -> bool {
+        let Some((handle, record)) = memory.find_mut(part.alloc) else { return false };
+        record.taken = new;
+        let is_touched = !record.astray().is_empty();
+        let (Some(free), Some(block)) = (record.freed(), &mut record.block) else { return is_touched };
+        if !clocks.stream(stream).has_here(free.mark) {
+            assert!(
+                self.done[free.mark.agent as usize] >= free.mark.at,
+                "the memory of {:?} is given to {:?} too early, which is a bug of millpond",
+                part.alloc,
+                new
+            );
+            clocks.wait_here(stream, self.heres.get(block.here), false);
+        }
+        block.left = block.left.saturating_sub(part.size.0);
+        if block.left == 0 {
+            self.heres.vacant.push(block.here);
+            self.queues[free.mark.agent as usize].blocks -= 1;
+            record.block = None;
+            if record.is_over() {
+                memory.let_go(handle);
             }
         }
         is_touched

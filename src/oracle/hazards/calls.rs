@@ -5,7 +5,7 @@
 use super::memory::Handle;
 use crate::base::{BarrierId, DeviceId, ExecId, HostId, PoolId, SignalId, StmtId};
 use crate::trace::{
-    AllocId, Attribute, Call, Exported, GraphCall, Imported, Memory, Range, Resource, Target, Use,
+    AllocId, Attribute, Call, Exported, GraphCall, Imported, Memory, Range, Resource, Takes, Target, Use,
 };
 
 /// A host thread, in the call that it made last.
@@ -135,6 +135,15 @@ pub(super) fn returns(blocking: bool, to: Memory, from: Option<Memory>) -> Retur
         (Pageable(_), Device(_) | Managed(_)) => Returns::OnceComplete,
         _ if blocking => Returns::OnceComplete,
         _ => Returns::AtOnce,
+    }
+}
+
+/// Whether all that a call does is in its operation, which is in its stream at once and asks for nothing later.
+#[inline(always)]
+pub(super) fn is_at_once(call: &Call) -> bool {
+    match call {
+        Call::Launch { takes, .. } => matches!(takes, Takes::For(_)),
+        call => is_in_operation(call),
     }
 }
 

@@ -85,13 +85,12 @@ impl Clock {
     /// The same for two.
     #[inline(always)]
     pub(super) fn set_both(&mut self, one: Mark, other: Mark) {
-        let counters = self.counters.as_mut_slice();
+        let width = self.width();
+        let (always, here) = self.counters.split_at_mut(width);
+        let here = &mut here[..width];
         let (first, second) = (one.agent as usize, other.agent as usize);
-        let width = counters.len() / 2;
-        counters[width + first] = one.at;
-        counters[width + second] = other.at;
-        counters[first] = one.at;
-        counters[second] = other.at;
+        (always[first], here[first]) = (one.at, one.at);
+        (always[second], here[second]) = (other.at, other.at);
     }
 
     /// Joins another one.
@@ -104,13 +103,15 @@ impl Clock {
         }
     }
 
-    /// Joins another one for this run alone; says whether that added anything.
-    pub(super) fn join_here(&mut self, other: &[u32]) -> bool {
+    /// Joins another one for this run alone.
+    pub(super) fn join_here(&mut self, other: &[u32]) {
         let width = self.width();
-        let here = &mut self.counters[width..];
-        let has_grown = here.iter().zip(other).any(|(own, other)| own < other);
-        join(here, other);
-        has_grown
+        join(&mut self.counters[width..], other);
+    }
+
+    /// Whether everything in another one is in this one in this run.
+    pub(super) fn covers_here(&self, other: &[u32]) -> bool {
+        self.here().iter().zip(other).all(|(own, other)| own >= other)
     }
 
     /// What is before it in this run.

@@ -15,17 +15,18 @@ use crate::trace::{Cut, Setup, StreamKind, Target, Ticket};
 
 /// A stream.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Lane {
-    device: usize,
+    /// What is before the end of its last operation, that one included.
+    clock: Clock,
+    /// The host thread that submitted last, with its version.
+    submitter: (HostId, u32),
     kind: StreamKind,
     /// Whether the legacy default stream of its device is used, and orders it.
     has_barrier: bool,
-    /// What is before the end of its last operation, that one included.
-    clock: Clock,
+    device: usize,
     /// The version of each host thread when this stream learnt of it.
     hosts: Vec<u32>,
-    /// The host thread that submitted last, with its version.
-    submitter: (HostId, u32),
     /// The same for what the legacy default stream puts before it.
     barrier: u32,
     /// Whether it has operations that the legacy default stream has not waited for.
@@ -46,6 +47,12 @@ impl Lane {
             self.clock.join(&thread.clock);
         }
         self.submitter = (host, thread.version);
+    }
+
+    /// It has an operation more, of this call.
+    #[inline(always)]
+    fn takes(&mut self, call: Mark, ticket: Ticket) {
+        self.clock.set_both(call, Clocks::of_operation(ticket));
     }
 
     /// Its latest operation is behind gates that those before it were not behind.
@@ -240,7 +247,7 @@ impl Clocks {
     }
 
     /// The same, and the operation is in its stream at once. `is_call`: the call is not counted yet.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn submits(&mut self, host: HostId, ticket: Ticket, is_call: bool) {
         let streams = self.lanes.len();
         let thread = &mut self.threads[host.index()];
@@ -250,10 +257,32 @@ impl Clocks {
             lane.learns(host, thread);
         }
         let call = Mark { agent: (streams + host.index()) as u32, at: thread.calls };
-        lane.clock.set_both(call, Self::of_operation(ticket));
+        lane.takes(call, ticket);
         if self.has_more && self.lanes[ticket.stream.index()].has_barrier {
             self.pass_barrier(ticket.stream);
         }
+    }
+
+    /// Whether there is a legacy default stream that is used, or was ever a gate.
+    #[inline(always)]
+    pub(super) fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    /// The same for a call whose host thread has learnt nothing since it submitted last to this stream, as no other one has since;
+    /// where no legacy default stream and no gate may be in the way. Says whether it is so; else nothing is done.
+    #[inline(always)]
+    pub(super) fn submits_again(&mut self, host: HostId, ticket: Ticket) -> bool {
+        let streams = self.lanes.len();
+        let thread = &mut self.threads[host.index()];
+        let lane = &mut self.lanes[ticket.stream.index()];
+        if self.has_more || lane.submitter != (host, thread.version) {
+            return false;
+        }
+        thread.calls += 1;
+        let call = Mark { agent: (streams + host.index()) as u32, at: thread.calls };
+        lane.takes(call, ticket);
+        true
     }
 
     /// What the legacy default stream orders before an operation.
@@ -281,16 +310,17 @@ impl Clocks {
         }
     }
 
-    /// The operation waits for what an event has captured; says whether that is more than was before it anyway. What comes after
-    /// the operation that captured it comes after all of it.
-    pub(super) fn wait(&mut self, stream: StreamId, event: EventId) -> bool {
-        let Some(record) = &self.records[event.index()] else { return false };
+    /// The operation waits for what an event has captured; says whether that is more than was before it anyway, if the event has
+    /// captured anything. What comes after the operation that captured it comes after all of it.
+    #[inline(always)]
+    pub(super) fn wait(&mut self, stream: StreamId, event: EventId) -> Option<bool> {
+        let record = self.records[event.index()].as_ref()?;
         let clock = &mut self.lanes[stream.index()].clock;
         let is_more = !clock.has(record.mark);
         if is_more {
             clock.join(&record.clock);
         }
-        is_more
+        Some(is_more)
     }
 
     /// The operation comes after everything in a clock.
@@ -305,9 +335,11 @@ impl Clocks {
     }
 
     /// The operation comes after these in this run. `is_seen`: so does the engine see it.
+    #[inline(never)]
     pub(super) fn wait_here(&mut self, stream: StreamId, here: &[u32], is_seen: bool) {
-        let has_grown = self.lanes[stream.index()].clock.join_here(here);
-        self.is_exact &= is_seen || !has_grown;
+        let clock = &mut self.lanes[stream.index()].clock;
+        self.is_exact = self.is_exact && (is_seen || clock.covers_here(here));
+        clock.join_here(here);
     }
 
     /// The operation is in its stream, with all that is before it.
@@ -317,7 +349,6 @@ impl Clocks {
     }
 
     /// The same for one whose stream has it already.
-    #[inline(always)]
     pub(super) fn ends(&mut self, ticket: Ticket) {
         if self.has_more {
             self.ends_before(ticket);
@@ -325,7 +356,6 @@ impl Clocks {
     }
 
     /// What an operation is behind, or is put before others.
-    #[inline(never)]
     fn ends_before(&mut self, ticket: Ticket) {
         let lane = &mut self.lanes[ticket.stream.index()];
         if lane.behind.len() != lane.clock.gates.len() {
@@ -356,6 +386,7 @@ impl Clocks {
     }
 
     /// An event captures a stream up to its latest operation, which is this one.
+    #[inline(always)]
     pub(super) fn record(&mut self, ticket: Ticket, event: EventId) {
         let (mark, clock) = (Self::of_operation(ticket), &self.lanes[ticket.stream.index()].clock);
         match &mut self.records[event.index()] {

@@ -7,8 +7,9 @@
 
 use super::clock::{Clock, Mark, Stands};
 use super::clocks::Clocks;
+use super::extent::Touch;
 use super::judge::{Demand, Judge};
-use super::memory::{Record, Touch};
+use super::memory::Record;
 use super::{Hazards, Operation};
 use crate::base::{BufferId, HostId, StmtId, StreamId};
 use crate::oracle::findings::{Certainty, Findings, Found, Missing, Moment, Role};
@@ -72,7 +73,7 @@ impl Court<'_> {
             either_way: false,
             stmt: by.stmt,
             others: &[Hazards::allocation(record)],
-            names: &[record.name],
+            names: &[record.name()],
             alloc: Some(record.id),
         };
         self.demand(&demand, clock, stands);
@@ -81,7 +82,7 @@ impl Court<'_> {
     /// Memory is touched: what touched the same bytes before is before it or after it.
     pub(super) fn touches(&mut self, record: &mut Record, by: By, used: &Use, is_imported: bool) {
         let allocation = Hazards::allocation(record);
-        let (names, alloc) = ([record.name], Some(record.id));
+        let (names, alloc) = ([record.name()], Some(record.id));
         let clock = by.clock(self.clocks);
         let touch = touch(by, used, is_imported);
         let bytes = (used.from.0, used.end().0);
@@ -134,11 +135,11 @@ impl Court<'_> {
         self.findings.add(Found {
             certainty: Some(if is_certain { Certainty::Definite } else { Certainty::Possible }),
             others: &[(Role::Free, Some(free.stmt)), Hazards::allocation(record)],
-            names: &[record.name],
+            names: &[record.name()],
             missing: Some(missing),
             ..Found::plain(FindingKind::UseAfterFree, by.stmt)
         });
-        if record.taken.is_none() {
+        if record.taken().is_none() {
             record.goes_astray(touch(by, used, false));
         }
         true
@@ -167,7 +168,7 @@ impl Court<'_> {
     fn is_used_after(&mut self, record: &mut Record, by: By) {
         let clock = by.clock(self.clocks);
         let allocation = Hazards::allocation(record);
-        let (names, alloc) = ([record.name], Some(record.id));
+        let (names, alloc) = ([record.name()], Some(record.id));
         let touches: Vec<Touch> = record.extent.touches().copied().collect();
         for touch in touches.into_iter().filter(|touch| !touch.is_imported) {
             let stands = clock.stands(touch.mark);

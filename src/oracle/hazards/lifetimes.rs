@@ -13,8 +13,8 @@ use super::{Doing, Hazards, Operation};
 use crate::base::{BufferId, Bytes, EventId, HostId, PoolId, StmtId};
 use crate::oracle::findings::{Findings, Found, Missing, Moment, Role};
 use crate::trace::{
-    Access, AllocId, Cut, Decision, Exported, FindingKind, Imported, Memory as Place, Policy, Target, Ticket,
-    Use,
+    Access, AllocId, Cut, Decision, Exported, FindingKind, Imported, Memory as Place, Part, Policy, Target,
+    Ticket, Use,
 };
 use smallvec::SmallVec;
 
@@ -77,41 +77,41 @@ impl Hazards {
     }
 
     /// A stream waits for an event.
+    #[inline(always)]
     pub(super) fn waits_for(&mut self, operation: Operation, event: EventId) {
-        let Operation { host, stmt, ticket, is_call } = operation;
-        self.clocks.submits(host, ticket, is_call);
         let event = self.root(event);
-        let how = match self.clocks.record_of(event).is_some() {
-            false => Waited::ForNothing,
-            true if self.clocks.wait(ticket.stream, event) => Waited::Usefully,
-            true => Waited::InVain,
+        let how = match self.clocks.wait(operation.ticket.stream, event) {
+            None => Waited::ForNothing,
+            Some(true) => Waited::Usefully,
+            Some(false) => Waited::InVain,
         };
-        self.lints.waited(stmt, Some(event), how);
+        self.lints.waited(operation.stmt, Some(event), how);
     }
 
-    /// An allocation is placed: memory outside of pools and imports live from now on, others with their operation.
+    /// The operation of an allocation, which is submitted with it, places it.
+    #[inline(never)]
     pub(super) fn decided(
         &mut self,
-        host: HostId,
-        stmt: StmtId,
-        ticket: Option<Ticket>,
+        (host, stmt): (HostId, StmtId),
+        ticket: Ticket,
         decision: &Decision,
         findings: &mut Findings,
     ) {
-        if let (&Doing::Alloc(pool), Some(ticket)) = (&self.callers[host].doing, ticket) {
+        let Doing::Alloc(pool) = self.callers[host].doing else {
+            return self.placed_at_once(host, stmt, decision);
+        };
+        if !self.clocks.submits_again(host, ticket) {
             self.clocks.submits(host, ticket, true);
-            if let Some(pool) = pool.filter(|_| self.rules.is_sound && decision.alloc != AllocId::NULL) {
-                self.served(stmt, ticket, pool, decision, findings);
-            }
-            self.lives(host, (Clocks::of_operation(ticket), stmt), decision, pool);
-        } else {
-            self.placed_at_once(host, stmt, decision);
         }
+        if let Some(pool) = pool.filter(|_| self.rules.is_sound && decision.alloc != AllocId::NULL) {
+            self.served((stmt, pool), ticket, decision, findings);
+        }
+        self.lives(host, (Clocks::of_operation(ticket), stmt), decision, pool);
     }
 
-    /// The same for memory that the operation of an allocation does not bring to life.
+    /// Memory outside of pools and imports live from the call on.
     #[cold]
-    fn placed_at_once(&mut self, host: HostId, stmt: StmtId, decision: &Decision) {
+    pub(super) fn placed_at_once(&mut self, host: HostId, stmt: StmtId, decision: &Decision) {
         let by = (self.clocks.mark(host), stmt);
         match self.callers[host].doing {
             Doing::Malloc(device) => {
@@ -162,31 +162,59 @@ impl Hazards {
     }
 
     /// A pool serves an allocation.
+    #[inline(always)]
     fn served(
         &mut self,
-        stmt: StmtId,
+        (stmt, pool): (StmtId, PoolId),
         ticket: Ticket,
-        pool: PoolId,
         decision: &Decision,
         findings: &mut Findings,
     ) {
-        if self.blocks.take(decision, ticket, &mut self.clocks, &mut self.memory) {
-            for part in &decision.takes {
-                self.taken_over(part.alloc, stmt, ticket, findings);
-            }
+        let Self { blocks, clocks, memory, .. } = self;
+        let stream = ticket.stream;
+        if !decision.waits.is_empty() {
+            blocks.wait(stream, &decision.waits, clocks, memory);
+        }
+        let mut is_touched = false;
+        for part in &decision.takes {
+            is_touched |= blocks.take(part, (decision.alloc, stream), clocks, memory);
+        }
+        if is_touched {
+            self.taken_over(&decision.takes, stmt, ticket, findings);
         }
         if decision.policy == Some(Policy::Growth) {
-            let growth = Growth { stmt, pool, size: decision.range.size.0, ticket };
-            let clock = self.clocks.stream(ticket.stream);
-            self.lints.grew(growth, clock, &self.blocks, &mut self.memory, findings);
+            self.grows(stmt, pool, ticket, decision, findings);
         }
     }
 
-    /// A new allocation has bytes of an old one: a use of that which nothing orders before the new one meets it.
-    fn taken_over(&mut self, old: AllocId, stmt: StmtId, ticket: Ticket, findings: &mut Findings) {
+    /// A pool grows for an allocation.
+    #[inline(never)]
+    fn grows(
+        &mut self,
+        stmt: StmtId,
+        pool: PoolId,
+        ticket: Ticket,
+        decision: &Decision,
+        findings: &mut Findings,
+    ) {
+        let growth = Growth { stmt, pool, size: decision.range.size.0, ticket };
+        let clock = self.clocks.stream(ticket.stream);
+        self.lints.grew(growth, clock, &self.blocks, &mut self.memory, findings);
+    }
+
+    /// A new allocation has bytes of old ones: a use of those which nothing orders before the new one meets it.
+    #[cold]
+    fn taken_over(&mut self, parts: &[Part], stmt: StmtId, ticket: Ticket, findings: &mut Findings) {
+        for part in parts {
+            self.part_taken_over(part.alloc, stmt, ticket, findings);
+        }
+    }
+
+    /// The same for one of several old ones.
+    fn part_taken_over(&mut self, old: AllocId, stmt: StmtId, ticket: Ticket, findings: &mut Findings) {
         let Some(record) = self.memory.get(old) else { return };
         let clock = self.clocks.stream(ticket.stream);
-        let name = record.name;
+        let name = record.name();
         let allocated = record.allocated.1;
         for touch in record.astray().iter().filter(|touch| !clock.has(touch.mark)) {
             let point = |mark: Mark| self.clocks.point(mark);
@@ -273,7 +301,7 @@ impl Hazards {
             court.is_forgotten(alloc, by);
             return;
         };
-        let (mut is_freed, mut taken) = (court.is_freed(record, by, used), record.taken);
+        let (mut is_freed, mut taken) = (court.is_freed(record, by, used), record.taken());
         match record.of() {
             None => {
                 court.is_allocated(record, FindingKind::UseBeforeAlloc, by);
@@ -284,14 +312,14 @@ impl Hazards {
                 let bytes = (used.from.0, used.end().0);
                 let own = touch(by, used, false);
                 record.extent.touch(bytes, Access::Write, own, by.clock(court.clocks), |_, _| {});
-                let name = record.name;
+                let name = record.name();
                 let Some(source) = memory.get_mut(of) else { return };
-                let of_source = std::mem::replace(&mut source.name, name);
+                let of_source = source.rename(name);
                 is_freed |= court.is_freed(source, by, used);
-                taken = taken.or(source.taken);
+                taken = taken.or(source.taken());
                 court.is_allocated(source, FindingKind::UseBeforeAlloc, by);
                 court.touches(source, by, used, true);
-                source.name = of_source;
+                source.rename(of_source);
             }
         }
         if let Some(new) = taken.filter(|_| is_freed) {
@@ -304,7 +332,7 @@ impl Hazards {
         let Some((old, new)) = self.memory.get(old).zip(self.memory.get(new)) else { return };
         findings.add(Found {
             others: &[(Role::Reuse, Some(new.allocated.1)), Hazards::allocation(old)],
-            names: &[old.name, new.name],
+            names: &[old.name(), new.name()],
             ..Found::plain(FindingKind::Overlap, by.stmt)
         });
     }
@@ -327,10 +355,10 @@ impl Hazards {
         court.are_over(record, by);
         let free = Free { mark: by.mark, stmt: by.stmt, call: clocks.of_host(by.host) };
         record.free(free);
-        let is_given_back = rules.is_sound && is_own && record.pool.is_some();
+        let is_given_back = rules.is_sound && is_own && record.pool().is_some();
         let is_shared = record.extras().is_some();
         // That of a graph lives again with its next launch.
-        let is_over = !is_given_back && (record.pool.is_some() || record.outside().is_some());
+        let is_over = !is_given_back && (record.pool().is_some() || record.outside().is_some());
         if is_given_back && by.stream.is_some() && blocks.insert(handle, record, by.mark, by.clock(clocks)) {
             blocks.tidy(by.mark, memory);
         }
@@ -348,11 +376,11 @@ impl Hazards {
         let memory = &mut self.memory;
         let Some(record) = memory.get(alloc) else { return };
         let imports = |record: &Record| SmallVec::<[AllocId; 1]>::from_slice(record.imports());
-        let (of, pool, name, own) = (record.of(), record.pool, record.name, imports(record));
+        let (of, pool, name, own) = (record.of(), record.pool(), record.name(), imports(record));
         if let Some(of) = of.filter(|_| self.rules.first_free_ends_imports) {
             let others = memory.get(of).map(imports).unwrap_or_default();
             for other in others {
-                if let Some(other) = memory.get_mut(other).filter(|other| other.pool == pool) {
+                if let Some(other) = memory.get_mut(other).filter(|other| other.pool() == pool) {
                     other.free(other.freed().unwrap_or(free));
                 }
             }
@@ -399,7 +427,7 @@ impl Hazards {
             (Role::Import, Some(record.allocated.1)),
             (Role::FreeOfImport, record.freed().map(|free| free.stmt)),
         ];
-        let names = [name, record.name];
+        let names = [name, record.name()];
         let kind = FindingKind::FreedBeforeImporter;
         let Some(freed) = record.freed() else {
             findings.add(Found { others: &others, names: &names, ..Found::plain(kind, by.stmt) });

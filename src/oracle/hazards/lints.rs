@@ -11,14 +11,16 @@ use crate::oracle::findings::{Findings, Found, Missing, Role};
 use crate::trace::{Attribute, Attributes, FindingKind, Setup, Ticket};
 use std::collections::BTreeMap;
 
-/// How often a wait or a synchronise was called, and how often in vain.
+/// How often a wait or a synchronise was called that was never of use, as long as it was the same each time.
 #[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    calls: u64,
-    unrecorded: u64,
-    in_vain: u64,
-    /// The record that brought no order, the last time.
-    record: Option<StmtId>,
+enum Tally {
+    #[default]
+    NotCalled,
+    /// The event was never recorded.
+    Unrecorded(u64),
+    /// With the record that brought no order, the last time.
+    InVain(u64, Option<StmtId>),
+    Mixed,
 }
 
 /// The latest record of an event.
@@ -42,6 +44,8 @@ struct Trips {
 /// What the lints keep.
 #[derive(Debug)]
 pub(super) struct Lints {
+    /// Whether it was of use at least once: then nothing more is kept of it.
+    is_useful: IndexVec<StmtId, bool>,
     waits: IndexVec<StmtId, Tally>,
     records: IndexVec<EventId, Option<Record>>,
     trips: IndexVec<PoolId, Trips>,
@@ -50,7 +54,7 @@ pub(super) struct Lints {
     growing: Option<PoolId>,
 }
 
-reuse_on_clone!(Lints { waits, records, trips, attributes, growing });
+reuse_on_clone!(Lints { is_useful, waits, records, trips, attributes, growing });
 
 /// How a wait or a synchronise came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +79,7 @@ pub(super) struct Growth {
 impl Lints {
     pub(super) fn new(setup: &Setup, statements: usize) -> Self {
         Self {
+            is_useful: (0..statements).map(|_| false).collect(),
             waits: (0..statements).map(|_| Tally::default()).collect(),
             records: setup.events.iter().map(|_| None).collect(),
             trips: setup.pools.iter().map(|_| Trips::default()).collect(),
@@ -84,18 +89,24 @@ impl Lints {
     }
 
     /// A wait, a poll or a synchronise; `event`: of this one.
+    #[inline(always)]
     pub(super) fn waited(&mut self, stmt: StmtId, event: Option<EventId>, how: Waited) {
         let record = event.and_then(|event| self.records[event].as_mut());
         let by = record.map(|record| {
             record.is_used = true;
             record.stmt
         });
-        let tally = &mut self.waits[stmt];
-        tally.calls += 1;
-        match how {
-            Waited::Usefully => {}
-            Waited::InVain => (tally.in_vain, tally.record) = (tally.in_vain + 1, by),
-            Waited::ForNothing => tally.unrecorded += 1,
+        let is_useful = &mut self.is_useful[stmt];
+        *is_useful |= how == Waited::Usefully;
+        if !*is_useful {
+            let tally = &mut self.waits[stmt];
+            *tally = match (*tally, how) {
+                (Tally::NotCalled, Waited::InVain) => Tally::InVain(1, by),
+                (Tally::InVain(calls, _), Waited::InVain) => Tally::InVain(calls + 1, by),
+                (Tally::NotCalled, Waited::ForNothing) => Tally::Unrecorded(1),
+                (Tally::Unrecorded(calls), Waited::ForNothing) => Tally::Unrecorded(calls + 1),
+                _ => Tally::Mixed,
+            };
         }
     }
 
@@ -108,6 +119,7 @@ impl Lints {
 
     /// An event is recorded, and this is what the record captures. What the one before it captured is lost to those who wait
     /// later, unless it is among that.
+    #[inline(always)]
     pub(super) fn recorded(
         &mut self,
         event: EventId,
@@ -162,18 +174,18 @@ impl Lints {
         let mut served = None;
         for freed in blocks.freed() {
             let Some(record) = memory.at_mut(freed) else { continue };
-            let is_done = blocks.is_done(record);
+            let (is_done, of_pool) = (blocks.is_done(record), record.pool());
             let (Some(free), Some(block)) = (record.freed(), &mut record.block) else { continue };
             let is_own = free.mark.agent as usize == ticket.stream.index();
-            if record.pool != Some(pool) || block.left < size || is_own {
+            if of_pool != Some(pool) || block.left < size || is_own {
                 continue;
             }
             let is_ordered = clock.has_here(free.mark);
             if !is_ordered && !is_done {
-                block.grown_beside = block.grown_beside.or(Some(stmt));
+                block.grown_beside = block.grown_beside.get().or(Some(stmt)).into();
             }
             if !reuse.follow_event && is_ordered || !reuse.opportunistic && is_done {
-                served = served.or(Some((free.stmt, record.name)));
+                served = served.or(Some((free.stmt, record.name())));
             }
         }
         if let Some((freed, name)) = served {
@@ -205,11 +217,11 @@ impl Lints {
         findings: &mut Findings,
     ) {
         let mut kept = blocks.freed().filter_map(|freed| memory.at(freed));
-        let kept = kept.find(|record| record.pool == Some(pool) && record.block.is_some());
+        let kept = kept.find(|record| record.pool() == Some(pool) && record.block.is_some());
         if let Some(record) = kept {
             findings.add(Found {
                 others: &[(Role::Free, record.freed().map(|free| free.stmt))],
-                names: &[record.name],
+                names: &[record.name()],
                 ..Found::plain(FindingKind::UnobservedTrim, stmt)
             });
         }
@@ -223,18 +235,21 @@ impl Lints {
         memory: &Memory,
         findings: &mut Findings,
     ) {
-        for (stmt, tally) in self.waits.iter_enumerated().filter(|(_, tally)| tally.calls > 0) {
-            let Tally { calls, unrecorded, in_vain, record } = *tally;
-            if unrecorded == calls {
-                findings.add(Found { times: calls, ..Found::plain(FindingKind::UnrecordedWait, stmt) });
-            } else if in_vain == calls {
-                let record = [(Role::Record, record)];
-                let others = if record[0].1.is_some() { &record[..] } else { &[] };
-                findings.add(Found {
-                    times: calls,
-                    others,
-                    ..Found::plain(FindingKind::RedundantWait, stmt)
-                });
+        for (stmt, tally) in self.waits.iter_enumerated().filter(|(stmt, _)| !self.is_useful[*stmt]) {
+            match *tally {
+                Tally::Unrecorded(calls) => {
+                    findings.add(Found { times: calls, ..Found::plain(FindingKind::UnrecordedWait, stmt) });
+                }
+                Tally::InVain(calls, record) => {
+                    let record = [(Role::Record, record)];
+                    let others = if record[0].1.is_some() { &record[..] } else { &[] };
+                    findings.add(Found {
+                        times: calls,
+                        others,
+                        ..Found::plain(FindingKind::RedundantWait, stmt)
+                    });
+                }
+                Tally::NotCalled | Tally::Mixed => {}
             }
         }
         for Trips { trips, last, .. } in self.trips.iter().copied().filter(|trips| trips.trips > 1) {
@@ -249,8 +264,8 @@ impl Lints {
         let mut stranded = BTreeMap::new();
         for record in blocks.freed().filter_map(|freed| memory.at(freed)) {
             let (Some(free), Some(block)) = (record.freed(), record.block) else { continue };
-            if let Some(stmt) = block.grown_beside.filter(|_| last(free.mark)) {
-                stranded.entry((stmt, free.stmt)).or_insert(record.name);
+            if let Some(stmt) = block.grown_beside.get().filter(|_| last(free.mark)) {
+                stranded.entry((stmt, free.stmt)).or_insert(record.name());
             }
         }
         for ((stmt, freed), name) in stranded {

@@ -1,157 +1,32 @@
-//! Memory as a program knows it: each allocation with the bytes that were touched, by whom and how, whatever its address is.
+//! Memory as a program knows it: each allocation with the bytes that were touched, whatever its address is.
 //!
-//! Of what one stream or host thread did to a byte, the latest read and the latest write say everything: what is after these is
-//! after the others. What is before a later write, whatever the timing is, is let go of. So a range keeps no more than two
-//! touches a stream. It must not know what is right or wrong.
+//! It must not know what is right or wrong.
 
 use super::blocks::Block;
-use super::clock::{Clock, Mark, Stands};
-use crate::base::{BufferId, DeviceId, HostBufferId, IndexVec, PoolId, StmtId, reuse_on_clone};
-use crate::trace::{Access, AllocId};
+use super::clock::Mark;
+use super::extent::{Extent, Touch};
+use crate::base::{BufferId, DeviceId, HostBufferId, Idx, IndexVec, PoolId, StmtId, reuse_on_clone};
+use crate::trace::AllocId;
 use smallvec::SmallVec;
+use std::marker::PhantomData;
 
-/// That memory was touched.
+/// An id, or none, in no more space than an id takes. No id has the greatest number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Touch {
-    pub(super) mark: Mark,
-    pub(super) stmt: StmtId,
-    pub(super) writes: bool,
-    /// Whether by another process, which has imported the memory.
-    pub(super) is_imported: bool,
-}
+pub(super) struct Perhaps<I>(u32, PhantomData<I>);
 
-/// Bytes that were touched alike.
-#[derive(Clone, Debug)]
-#[repr(C)]
-struct Segment {
-    touches: SmallVec<[Touch; 1]>,
-    /// The byte after the last one.
-    end: u64,
-    is_written: bool,
-}
+impl<I: Idx> Perhaps<I> {
+    pub(super) const NONE: Self = Self(u32::MAX, PhantomData);
 
-/// The bytes of an allocation, or of a buffer of the host. Most are touched as a whole.
-#[derive(Clone, Debug)]
-#[repr(C)]
-pub(super) struct Extent {
-    first: Segment,
-    rest: Vec<Segment>,
-}
-
-impl Extent {
-    pub(super) fn new(size: u64, is_written: bool) -> Self {
-        Self { first: Segment { end: size, touches: SmallVec::new(), is_written }, rest: Vec::new() }
-    }
-
-    /// Bytes are touched by what has this clock; `meets` is told of each touch that conflicts with it, and how the two stand.
-    /// Says whether bytes are read that nothing has written.
-    pub(super) fn touch(
-        &mut self,
-        (from, to): (u64, u64),
-        access: Access,
-        touch: Touch,
-        clock: &Clock,
-        mut meets: impl FnMut(Touch, Stands),
-    ) -> bool {
-        let mut is_unwritten = false;
-        let first = self.split(from);
-        let last = if from < to { self.split(to) } else { first };
-        for segment in self.segments_mut().skip(first).take(last - first) {
-            is_unwritten |= access == Access::Read && !segment.is_written;
-            segment.is_written |= touch.writes;
-            segment.touches.retain(|known| {
-                let stands = if known.mark.agent == touch.mark.agent {
-                    Stands::Before
-                } else {
-                    clock.stands(known.mark)
-                };
-                if stands != Stands::Before && (known.writes || touch.writes) {
-                    meets(*known, stands);
-                }
-                // What comes after this one comes after that one too, and meets this one where it would meet that one.
-                stands != Stands::Before || known.writes && !touch.writes
-            });
-            segment.touches.push(touch);
-        }
-        is_unwritten
-    }
-
-    /// What was touched alike from the first byte on is touched by the stream or the host thread that alone has touched it so far:
-    /// then this is all there is to keep, and nothing can be wrong with it. Says whether it is so.
     #[inline(always)]
-    pub(super) fn touch_again(&mut self, (from, to): (u64, u64), touch: Touch) -> bool {
-        let Segment { end, touches, is_written } = &mut self.first;
-        if (from, to) != (0, *end) {
-            return false;
-        }
-        match touches.as_mut_slice() {
-            [] if touch.writes => {
-                touches.push(touch);
-                *is_written = true;
-                true
-            }
-            [known]
-                if known.mark.agent == touch.mark.agent && (touch.writes || *is_written && !known.writes) =>
-            {
-                *known = touch;
-                *is_written |= touch.writes;
-                true
-            }
-            _ => false,
-        }
+    pub(super) fn get(self) -> Option<I> {
+        (self.0 != u32::MAX).then(|| I::from_usize(self.0 as usize))
     }
+}
 
-    /// The bytes of another allocation, which nothing has touched.
-    fn renew(&mut self, size: u64) {
-        let Segment { end, touches, is_written } = &mut self.first;
-        (*end, *is_written) = (size, false);
-        touches.clear();
-        self.rest.clear();
-    }
-
-    /// Whether this holds of everything that touched it, as far as it is kept.
+impl<I: Idx> From<Option<I>> for Perhaps<I> {
     #[inline(always)]
-    pub(super) fn all(&self, mut holds: impl FnMut(&Touch) -> bool) -> bool {
-        for touch in &self.first.touches {
-            if !holds(touch) {
-                return false;
-            }
-        }
-        self.rest.iter().all(|segment| segment.touches.iter().all(&mut holds))
-    }
-
-    /// Everything that touched it, as far as it is kept.
-    pub(super) fn touches(&self) -> impl Iterator<Item = &Touch> {
-        let rest = self.rest.iter().flat_map(|segment| &segment.touches);
-        self.first.touches.iter().chain(rest)
-    }
-
-    fn segments_mut(&mut self) -> impl Iterator<Item = &mut Segment> {
-        std::iter::once(&mut self.first).chain(&mut self.rest)
-    }
-
-    fn segment_mut(&mut self, nth: usize) -> &mut Segment {
-        match nth.checked_sub(1) {
-            None => &mut self.first,
-            Some(nth) => &mut self.rest[nth],
-        }
-    }
-
-    /// The number of the segment that begins at this byte.
-    fn split(&mut self, at: u64) -> usize {
-        let nth = match self.first.end <= at {
-            true => 1 + self.rest.partition_point(|segment| segment.end <= at),
-            false => 0,
-        };
-        let start = nth.checked_sub(1).map_or(0, |before| self.segment_mut(before).end);
-        if start == at || nth > self.rest.len() {
-            return nth;
-        }
-        let segment = self.segment_mut(nth);
-        let after = segment.clone();
-        segment.end = at;
-        self.rest.insert(nth, after);
-        nth + 1
+    fn from(id: Option<I>) -> Self {
+        id.map_or(Self::NONE, |id| Self(id.index() as u32, PhantomData))
     }
 }
 
@@ -163,20 +38,22 @@ pub(super) struct Record {
     pub(super) allocated: (Mark, StmtId),
     /// Whether it is not freed, and of this process.
     is_plain: bool,
+    is_freed: bool,
+    /// Whether its name still stands for it.
+    is_named: bool,
     is_forgotten: bool,
     pub(super) extent: Extent,
-    freed: Option<Free>,
     extras: Option<Box<Extras>>,
+    /// The free that ended it, if it is freed.
+    free: Free,
     /// The one that had the same place in the index before.
-    before: Option<u32>,
+    before: u32,
     /// What is left of its bytes since its free, as long as no host has observed that.
     pub(super) block: Option<Block>,
-    pub(super) name: Option<BufferId>,
-    pub(super) pool: Option<PoolId>,
-    /// In bytes.
-    pub(super) size: u64,
+    name: Perhaps<BufferId>,
+    pool: Perhaps<PoolId>,
     /// The allocation that has got some of its bytes since it was freed.
-    pub(super) taken: Option<AllocId>,
+    pub(super) taken: AllocId,
 }
 
 /// What few allocations have: those outside of pools, of graphs, and shared between processes.
@@ -224,41 +101,53 @@ impl Record {
             id,
             allocated: by,
             is_plain: true,
+            is_freed: false,
+            is_named: false,
             is_forgotten: false,
             extent: Extent::new(size, false),
-            freed: None,
             extras: None,
-            before: None,
+            // It stands for none until it is freed.
+            free: Free { mark: by.0, stmt: by.1, call: by.0 },
+            before: NOWHERE,
             block: None,
-            name: None,
-            pool,
-            size,
-            taken: None,
+            name: Perhaps::NONE,
+            pool: pool.into(),
+            taken: AllocId::NULL,
         }
     }
 
-    /// Makes it that of another allocation, which has its name; keeps the memory that it has itself.
+    /// Makes it that of another allocation, or of the same one that lives again; keeps the memory that it has itself, and the name.
     #[inline(always)]
-    fn renew(&mut self, birth: Birth, new_name: Option<BufferId>) {
-        let Self {
-            id,
-            allocated,
-            is_plain,
-            is_forgotten,
-            extent,
-            freed,
-            extras,
-            before: _,
-            block,
-            name,
-            pool,
-            size,
-            taken,
-        } = self;
-        (*id, *allocated, *name, *size, *pool) = (birth.id, birth.by, new_name, birth.size, birth.pool);
-        (*freed, *taken, *block, *extras) = (None, None, None, None);
-        (*is_plain, *is_forgotten) = (true, false);
-        extent.renew(birth.size);
+    fn renew(&mut self, birth: Birth) {
+        let Birth { id, by, size, pool } = birth;
+        (self.id, self.allocated, self.pool, self.taken) = (id, by, pool.into(), AllocId::NULL);
+        (self.is_plain, self.is_freed, self.is_forgotten) = (true, false, false);
+        (self.block, self.extras) = (None, None);
+        self.extent.renew(size);
+    }
+
+    /// What the program calls it.
+    pub(super) fn name(&self) -> Option<BufferId> {
+        self.name.get()
+    }
+
+    /// Calls it otherwise; returns what it was called.
+    pub(super) fn rename(&mut self, name: Option<BufferId>) -> Option<BufferId> {
+        std::mem::replace(&mut self.name, name.into()).get()
+    }
+
+    pub(super) fn pool(&self) -> Option<PoolId> {
+        self.pool.get()
+    }
+
+    /// In bytes.
+    pub(super) fn size(&self) -> u64 {
+        self.extent.size()
+    }
+
+    /// The allocation that has got some of its bytes since it was freed.
+    pub(super) fn taken(&self) -> Option<AllocId> {
+        Some(self.taken).filter(|taken| *taken != AllocId::NULL)
     }
 
     /// What few allocations have, if this one has any of it.
@@ -278,19 +167,19 @@ impl Record {
 
     /// The free that ended it.
     pub(super) fn freed(&self) -> Option<Free> {
-        self.freed
+        self.is_freed.then_some(self.free)
     }
 
     /// Whether it is memory of a pool that lives and that no other process knows.
     pub(super) fn is_of_pool_alone(&self) -> bool {
-        self.is_plain && self.extras.is_none() && self.pool.is_some()
+        self.is_plain && self.extras.is_none() && self.pool != Perhaps::NONE
     }
 
     /// It is freed.
     #[inline]
     pub(super) fn free(&mut self, free: Free) {
-        self.freed = Some(free);
-        self.is_plain = false;
+        self.free = free;
+        (self.is_freed, self.is_plain) = (true, false);
     }
 
     /// It is what another process knows as this allocation, whose free asks for it.
@@ -325,10 +214,11 @@ impl Record {
         self.extras().map_or(&[], |extras| &extras.imports)
     }
 
-    /// Whether it is freed, its bytes are accounted for and no other process has it.
-    fn is_over(&self) -> bool {
+    /// Whether it is freed, its bytes are accounted for, no name stands for it and no other process has it.
+    #[inline(always)]
+    pub(super) fn is_over(&self) -> bool {
         let is_shared = |extras: &Extras| extras.is_awaited || !extras.imports.is_empty();
-        self.freed.is_some() && self.block.is_none() && !self.extras().is_some_and(is_shared)
+        self.is_freed && !self.is_named && self.block.is_none() && !self.extras().is_some_and(is_shared)
     }
 }
 
@@ -341,6 +231,8 @@ pub(super) struct Handle {
 
 /// The shortest index.
 const INDEX_MIN: usize = 64;
+/// The place of a record that there is not.
+const NOWHERE: u32 = u32::MAX;
 
 /// All memory that a program can name.
 #[derive(Debug, Default)]
@@ -349,8 +241,9 @@ pub(super) struct Memory {
     /// Places in `records` that are free.
     vacant: Vec<u32>,
     /// By the last bits of the serial number, the record of what has had them last. Its length is a power of two.
-    index: Vec<Option<u32>>,
-    names: Vec<Option<Handle>>,
+    index: Vec<u32>,
+    /// The records of what names stand for.
+    names: Vec<u32>,
     /// The greatest serial number so far.
     newest: u32,
     /// Whether nothing is let go of, since views may still stand for what no name does.
@@ -363,7 +256,7 @@ reuse_on_clone!(Memory { records, vacant, index, names, newest, keeps_all, host 
 impl Memory {
     /// Memory with these buffers of the host.
     pub(super) fn new(host: IndexVec<HostBufferId, (BufferId, Extent)>, keeps_all: bool) -> Self {
-        Self { host, keeps_all, index: vec![None; INDEX_MIN], ..Self::default() }
+        Self { host, keeps_all, index: vec![NOWHERE; INDEX_MIN], ..Self::default() }
     }
 
     /// The place of an allocation in the index.
@@ -376,11 +269,11 @@ impl Memory {
     fn grow_index(&mut self) {
         let longer = 2 * self.index.len();
         self.index.clear();
-        self.index.resize(longer, None);
+        self.index.resize(longer, NOWHERE);
         for at in 0..self.records.len() {
             let place = self.place(self.records[at].id);
             if !self.records[at].is_forgotten {
-                self.records[at].before = self.index[place].replace(at as u32);
+                self.records[at].before = std::mem::replace(&mut self.index[place], at as u32);
             }
         }
     }
@@ -388,33 +281,37 @@ impl Memory {
     /// Where the record of an allocation is, if it lives or is still named. Those with the same place in the index are chained.
     #[inline]
     pub(super) fn find(&self, id: AllocId) -> Option<Handle> {
-        let at = self.index[self.place(id)]?;
-        match self.records[at as usize].id == id {
+        let at = self.index[self.place(id)];
+        match self.records.get(at as usize)?.id == id {
             true => Some(Handle { id, at }),
-            false => self.find_before(at, id),
+            false => match self.find_before(at, id) {
+                NOWHERE => None,
+                at => Some(Handle { id, at }),
+            },
         }
     }
 
     /// The same among those before one.
     #[inline(never)]
-    fn find_before(&self, mut at: u32, id: AllocId) -> Option<Handle> {
-        loop {
-            at = self.records[at as usize].before?;
-            if self.records[at as usize].id == id {
-                return Some(Handle { id, at });
+    fn find_before(&self, mut at: u32, id: AllocId) -> u32 {
+        while let Some(record) = self.records.get(at as usize) {
+            if record.id == id {
+                return at;
             }
+            at = record.before;
         }
+        NOWHERE
     }
 
     /// Where the record of an allocation is, and the record, if it lives or is still named.
     #[inline(always)]
     pub(super) fn find_mut(&mut self, id: AllocId) -> Option<(Handle, &mut Record)> {
-        let at = self.index[self.place(id)]?;
-        let handle = match self.records[at as usize].id == id {
-            true => Handle { id, at },
-            false => self.find_before(at, id)?,
-        };
-        Some((handle, &mut self.records[handle.at as usize]))
+        let at = self.index[self.place(id)];
+        if self.records.get(at as usize)?.id == id {
+            return Some((Handle { id, at }, &mut self.records[at as usize]));
+        }
+        let at = self.find_before(at, id);
+        Some((Handle { id, at }, self.records.get_mut(at as usize)?))
     }
 
     /// An allocation, if it lives or is still named.
@@ -446,18 +343,18 @@ impl Memory {
         if id.serial > self.newest {
             self.newest = id.serial;
         } else if let Some((handle, record)) = self.find_mut(id) {
-            record.renew(birth, record.name);
+            record.renew(birth);
             return handle;
         }
         let at = match self.vacant.pop() {
-            Some(at) => {
-                self.records[at as usize].renew(birth, None);
-                at
-            }
+            Some(at) => at,
             None => self.push(birth),
         };
         let place = self.place(id);
-        self.records[at as usize].before = self.index[place].replace(at);
+        let record = &mut self.records[at as usize];
+        record.renew(birth);
+        record.name = Perhaps::NONE;
+        record.before = std::mem::replace(&mut self.index[place], at);
         Handle { id, at }
     }
 
@@ -484,64 +381,70 @@ impl Memory {
 
     /// The bytes of freed memory are accounted for. Returns what was left of them.
     pub(super) fn settle(&mut self, handle: Handle) -> Option<Block> {
-        let keeps_all = self.keeps_all;
         let record = self.at_mut(handle)?;
         let block = record.block.take();
-        if record.is_over() && !keeps_all {
+        if record.is_over() {
             self.forget(handle.at);
         }
         block
     }
 
     /// A name stands for an allocation from now on, or for a null allocation.
+    #[inline(always)]
     pub(super) fn name(&mut self, handle: Option<Handle>, name: BufferId) {
-        if let Some(record) = handle.and_then(|handle| self.at_mut(handle)) {
-            record.name = Some(name);
+        let own = Perhaps::from(Some(name));
+        let mut new = NOWHERE;
+        if let Some(handle) = handle
+            && let Some(record) = self.at_mut(handle)
+        {
+            (record.name, record.is_named, new) = (own, true, handle.at);
         }
-        match self.names.get_mut(name.index()) {
-            Some(named) => {
-                if let Some(old) = std::mem::replace(named, handle) {
-                    self.let_go(old);
-                }
-            }
-            None => {
-                self.names.resize(name.index() + 1, None);
-                self.names[name.index()] = handle;
+        if name.index() >= self.names.len() {
+            self.names.resize(name.index() + 1, NOWHERE);
+        }
+        let old = std::mem::replace(&mut self.names[name.index()], new);
+        // Another name may stand for the old one since.
+        if let Some(record) = self.records.get_mut(old as usize)
+            && record.name == own
+            && old != new
+        {
+            record.is_named = false;
+            if record.is_over() {
+                self.forget(old);
             }
         }
     }
 
     /// Lets go of an allocation that no name stands for and nothing asks for any more.
     pub(super) fn let_go(&mut self, handle: Handle) {
-        if self.at(handle).is_some_and(Record::is_over) && !self.keeps_all {
+        if self.at(handle).is_some_and(Record::is_over) {
             self.forget(handle.at);
         }
     }
 
     /// The same for one that is over.
+    #[inline]
     fn forget(&mut self, at: u32) {
-        let record = &self.records[at as usize];
-        let named = record.name.and_then(|name| self.names[name.index()]);
-        if named.is_some_and(|named| named.id == record.id) {
+        if self.keeps_all {
             return;
         }
-        let before = record.before;
-        let place = self.place(record.id);
+        let record = &mut self.records[at as usize];
+        record.is_forgotten = true;
+        let (before, id) = (record.before, record.id);
+        let place = self.place(id);
         let newest = &mut self.index[place];
-        if *newest == Some(at) {
+        if *newest == at {
             *newest = before;
         } else {
             let mut next = *newest;
-            while let Some(other) = next {
-                let other = &mut self.records[other as usize];
+            while let Some(other) = self.records.get_mut(next as usize) {
                 next = other.before;
-                if next == Some(at) {
+                if next == at {
                     other.before = before;
                     break;
                 }
             }
         }
-        self.records[at as usize].is_forgotten = true;
         self.vacant.push(at);
     }
 

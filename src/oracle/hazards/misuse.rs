@@ -138,18 +138,18 @@ fn no_free(stmt: StmtId, (alloc, is_node): (AllocId, bool), memory: &Memory, fin
     let freed = before.map(|before| (Role::Free, Some(before)));
     let others: SmallVec<[_; 2]> = freed.into_iter().chain(allocation).collect();
     let kind = if before.is_some() { FindingKind::DoubleFree } else { FindingKind::InvalidFree };
-    let name = record.and_then(|record| record.name);
+    let name = record.and_then(|record| record.name());
     findings.add(Found { others: &others, names: &[name], ..Found::plain(kind, stmt) });
 }
 
 /// A device may not touch some of this memory so.
 fn no_access(stmt: StmtId, pool: Option<PoolId>, uses: &[Use], memory: &Memory, findings: &mut Findings) {
     let records = uses.iter().filter_map(|used| memory.get(used.memory.alloc()?));
-    let record = records.into_iter().find(|record| record.pool == pool);
+    let record = records.into_iter().find(|record| record.pool() == pool);
     let allocation = record.map(Hazards::allocation);
     findings.add(Found {
         others: allocation.as_slice(),
-        names: &[record.and_then(|record| record.name)],
+        names: &[record.and_then(|record| record.name())],
         ..Found::plain(FindingKind::AccessDenied, stmt)
     });
 }

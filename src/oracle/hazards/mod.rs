@@ -11,30 +11,31 @@ mod calls;
 mod clock;
 mod clocks;
 mod court;
+mod extent;
 mod judge;
 mod lifetimes;
 mod lints;
 mod meetings;
 mod memory;
 mod misuse;
+mod operations;
 
 use super::findings::{Findings, Found, Role};
-use crate::base::{
-    BufferId, CollectiveId, EventId, ExecId, HostId, IndexVec, SignalId, StmtId, reuse_on_clone,
-};
+use crate::base::{BufferId, EventId, ExecId, HostId, IndexVec, SignalId, StmtId, reuse_on_clone};
 use crate::scenario::{Instruction, Program};
 use crate::trace::{
     AllocId, Call, Event, Exported, FindingKind, Imported, Kind, Model, Resource, Setup, Takes, Target,
-    Ticket, Use,
+    Ticket,
 };
 use blocks::Blocks;
-use calls::{Caller, Doing, Returns, is_in_operation, returns};
+use calls::{Caller, Doing, is_in_operation};
 use clock::{Clock, Gate};
 use clocks::Clocks;
+use extent::Extent;
 use judge::Judge;
 use lints::Lints;
 use meetings::Meetings;
-use memory::{Extent, Memory, Record};
+use memory::{Memory, Record};
 use misuse::Misuse;
 use std::collections::BTreeMap;
 
@@ -106,8 +107,6 @@ struct Operation {
     host: HostId,
     stmt: StmtId,
     ticket: Ticket,
-    /// Whether it is all that its call does; not a node of a graph.
-    is_call: bool,
 }
 
 /// What an event says about the call before it.
@@ -150,8 +149,48 @@ impl Hazards {
         }
     }
 
-    /// Takes an event. Whoever tells one knows its kind: inlined, it is told apart when this is compiled.
+    /// Whether most events can be taken as most are: nothing is left open by those before, and nothing is there that few programs
+    /// have. Only what is not taken so can change that.
+    pub(super) fn is_usual(&self) -> bool {
+        let is_unusual =
+            self.is_open || self.has_graphs || self.misuse.is_possible() || self.meetings.has_promises();
+        !is_unusual
+    }
+
+    /// Takes an event as most are taken, while that may be; says whether it is one that can be. Whoever tells one knows its kind:
+    /// inlined, it is told apart when this is compiled.
     #[inline(always)]
+    pub(super) fn takes(&mut self, event: &Event<'_>, findings: &mut Findings) -> bool {
+        let by = (event.host, event.stmt);
+        match (&event.kind, event.ticket) {
+            (Kind::Call(call), _) => match call {
+                Call::Alloc { pool, .. } => self.callers[event.host].doing = Doing::Alloc(*pool),
+                // All that these do is in their operation.
+                Call::Launch { .. } | Call::Record { .. } | Call::Wait { .. } | Call::Free { .. } => {}
+                _ => return false,
+            },
+            (Kind::Submitted(call), Some(ticket)) => match call {
+                // It was submitted when it was placed.
+                Call::Alloc { .. } => return !self.clocks.has_more(),
+                Call::Launch { takes: Takes::For(_), uses, .. } => {
+                    return self.launches_again(by, ticket, uses, findings);
+                }
+                Call::Record { event, .. } => return self.records_again(by, ticket, *event, findings),
+                Call::Wait { event, .. } => return self.waits_again(by, ticket, *event),
+                Call::Free { alloc, .. } => return self.frees_again(by, ticket, *alloc, findings),
+                _ => return false,
+            },
+            (Kind::Decided(decision), Some(ticket)) => self.decided(by, ticket, decision, findings),
+            (Kind::Ordered { before }, _) => self.clocks.compare(event.ticket, before),
+            (Kind::Named(name), _) => self.named(event.host, *name),
+            (Kind::End, Some(ticket)) => self.completes(ticket),
+            (Kind::Start | Kind::Waits { .. }, _) => {}
+            _ => return false,
+        }
+        true
+    }
+
+    /// Takes any event.
     pub(super) fn event(&mut self, event: &Event<'_>, findings: &mut Findings) {
         match &event.kind {
             // Nothing is learnt from these, least of all whether a call has failed.
@@ -176,7 +215,7 @@ impl Hazards {
             Kind::Call(call) => self.call(event, call, findings),
             Kind::End => {
                 if let Some(ticket) = event.ticket {
-                    self.blocks.done[ticket.stream.index()] = ticket.seq;
+                    self.completes(ticket);
                     if self.meetings.has_promises() {
                         self.ended(ticket, findings);
                     }
@@ -184,9 +223,12 @@ impl Hazards {
             }
             Kind::Submitted(call) => self.submitted(event, call, findings),
             Kind::Ordered { before } => self.clocks.compare(event.ticket, before),
-            Kind::Decided(decision) => {
-                self.decided(event.host, event.stmt, event.ticket, decision, findings);
-            }
+            Kind::Decided(decision) => match event.ticket {
+                Some(ticket) => {
+                    self.decided((event.host, event.stmt), ticket, decision, findings);
+                }
+                None => self.placed_at_once(event.host, event.stmt, decision),
+            },
             Kind::Named(name) => self.named(event.host, *name),
             Kind::OutOfReach { pool, device, .. } => self.misuse.out_of_reach(*pool, *device),
             Kind::Failed { failure, call } => self.failed((event.host, event.stmt), *failure, call, findings),
@@ -240,12 +282,13 @@ impl Hazards {
             .collect();
         left.sort_by_key(|record| (record.allocated.1, record.id.serial));
         for record in left {
-            findings
-                .add(Found { names: &[record.name], ..Found::plain(FindingKind::Leak, record.allocated.1) });
+            findings.add(Found {
+                names: &[record.name()],
+                ..Found::plain(FindingKind::Leak, record.allocated.1)
+            });
         }
     }
 
-    #[inline(always)]
     fn call(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
         match call {
             // All that these do is in their operation, by which they are counted too.
@@ -338,202 +381,6 @@ impl Hazards {
         self.misuse.failed(&failed, &self.memory, findings);
     }
 
-    #[inline(always)]
-    fn submitted(&mut self, event: &Event<'_>, call: &Call, findings: &mut Findings) {
-        let Some(ticket) = event.ticket else { return };
-        let operation = Operation { host: event.host, stmt: event.stmt, ticket, is_call: true };
-        match call {
-            call if self.has_graphs => return self.submitted_otherwise(operation, call, findings),
-            // It was submitted when it was placed.
-            Call::Alloc { .. } => {}
-            Call::Launch { takes: Takes::For(_), uses, .. } => self.launches(operation, uses, findings),
-            Call::Record { event, .. } => self.records(operation, *event, findings),
-            Call::Wait { event, .. } => self.waits_for(operation, *event),
-            Call::Free { alloc, .. } => self.frees(operation, *alloc, findings),
-            call => {
-                if is_in_operation(call) {
-                    self.callers[event.host].doing = Doing::Other;
-                }
-                return self.submitted_otherwise(operation, call, findings);
-            }
-        }
-        self.clocks.ends(ticket);
-    }
-
-    /// The same for one that may belong to a graph, that meets others, or lets its call return later.
-    #[inline(never)]
-    fn submitted_otherwise(&mut self, operation: Operation, call: &Call, findings: &mut Findings) {
-        let Operation { host, ticket, .. } = operation;
-        match self.callers[host].doing {
-            Doing::Alloc(_) => self.clocks.ends(ticket),
-            // It may be told what it comes after.
-            Doing::Launch(_) => {
-                self.clocks.begin(host, ticket.stream);
-                self.deferred = Some((Operation { is_call: false, ..operation }, call.clone()));
-                self.is_open = true;
-            }
-            _ => {
-                // A kernel that runs until a signal; the others are counted with what they do.
-                if let Call::Launch { takes: Takes::Until(_), .. } = call {
-                    self.clocks.calls(host);
-                }
-                self.clocks.begin(host, ticket.stream);
-                self.operates(operation, call, findings);
-            }
-        }
-    }
-
-    /// An operation of a graph comes after another one.
-    fn waits(&mut self, on: Ticket) {
-        let Some((operation, _)) = &self.deferred else { return };
-        let last = self.last_launches.iter().flatten().find(|(last, _)| *last == on);
-        if let Some(clock) = self.launched.get(&on).or(last.map(|(_, clock)| clock)) {
-            self.clocks.wait_for(operation.ticket.stream, clock);
-        }
-    }
-
-    /// An operation of a graph has all that it waits for.
-    fn complete(&mut self, findings: &mut Findings) {
-        let Some((operation, call)) = self.deferred.take() else { return };
-        let ticket = operation.ticket;
-        if let Call::Alloc { .. } = call {
-            self.allocates(operation);
-        }
-        self.operates(operation, &call, findings);
-        let clock = self.clocks.stream(ticket.stream).clone();
-        if let Doing::Launch(exec) = self.callers[operation.host].doing {
-            self.last_launches[exec] = Some((ticket, clock.clone()));
-        }
-        self.launched.insert(ticket, clock);
-    }
-
-    /// What an operation does, once what is before it is known but for what it does itself.
-    #[inline(never)]
-    fn operates(&mut self, operation: Operation, call: &Call, findings: &mut Findings) {
-        match call {
-            Call::Launch { takes: Takes::For(_), uses, .. } => self.launches(operation, uses, findings),
-            Call::Record { event, .. } => self.records(operation, *event, findings),
-            Call::Wait { event, .. } => self.waits_for(operation, *event),
-            Call::Free { alloc, .. } => self.frees(operation, *alloc, findings),
-            call => return self.operates_otherwise(operation, call, findings),
-        }
-        self.clocks.ends(operation.ticket);
-    }
-
-    /// The same for one that meets others, or lets its call return later.
-    fn operates_otherwise(&mut self, operation: Operation, call: &Call, findings: &mut Findings) {
-        match call {
-            Call::Launch { takes, uses, .. } => self.runs(operation, uses, takes, None, findings),
-            Call::HostFunction { takes, gives, uses, .. } => {
-                self.runs(operation, uses, takes, *gives, findings);
-            }
-            Call::Copy { blocking, to, from, .. } => {
-                let returns = returns(*blocking, to.memory, Some(from.memory));
-                self.transfers(operation, &[*to, *from], returns, findings);
-            }
-            Call::Memset { blocking, at, .. } => {
-                self.transfers(operation, &[*at], returns(*blocking, at.memory, None), findings);
-            }
-            Call::Collective { collective, uses, .. } => {
-                self.takes_part(operation, *collective, uses, findings);
-            }
-            _ => self.clocks.end(operation.ticket),
-        }
-    }
-
-    /// A kernel that takes its time.
-    #[inline(always)]
-    fn launches(&mut self, operation: Operation, uses: &[Use], findings: &mut Findings) {
-        self.clocks.submits(operation.host, operation.ticket, operation.is_call);
-        for used in uses {
-            if !self.touches_again(operation, used) {
-                self.touch(operation.by(), used, findings);
-            }
-        }
-    }
-
-    fn records(&mut self, operation: Operation, event: EventId, findings: &mut Findings) {
-        let Operation { host, stmt, ticket, is_call } = operation;
-        self.clocks.submits(host, ticket, is_call);
-        let event = self.root(event);
-        let clock = self.clocks.stream(ticket.stream);
-        self.lints.recorded(event, (stmt, Clocks::of_operation(ticket)), clock, findings);
-        self.clocks.record(ticket, event);
-    }
-
-    fn frees(&mut self, operation: Operation, alloc: AllocId, findings: &mut Findings) {
-        let Operation { host, stmt, ticket, is_call } = operation;
-        self.clocks.submits(host, ticket, is_call);
-        let Self { clocks, memory, blocks, rules, .. } = self;
-        let clock = clocks.stream(ticket.stream);
-        let (mark, call) = (Clocks::of_operation(ticket), clocks.of_host(host));
-        if let Some((handle, record)) = memory.find_mut(alloc)
-            && rules.is_sound
-            && record.is_of_pool_alone()
-            && clock.has(record.allocated.0)
-            && record.extent.all(|touch| clock.has(touch.mark))
-        {
-            // As most memory is freed: nothing can be wrong with that.
-            record.free(memory::Free { mark, stmt, call });
-            if blocks.insert(handle, record, mark, clock) {
-                blocks.tidy(mark, memory);
-            }
-            return;
-        }
-        self.free(operation.by(), alloc, findings);
-    }
-
-    /// A part of a collective.
-    fn takes_part(
-        &mut self,
-        operation: Operation,
-        collective: CollectiveId,
-        uses: &[Use],
-        findings: &mut Findings,
-    ) {
-        let ticket = operation.ticket;
-        let closed = self.meetings.part(&mut self.clocks, ticket.stream, collective);
-        self.touch_all(operation.by(), uses, findings);
-        self.clocks.end(ticket);
-        if let Some(closed) = closed {
-            self.closes(closed, findings);
-        }
-    }
-
-    /// An operation that may run until a signal is given, and may give one.
-    fn runs(
-        &mut self,
-        operation: Operation,
-        uses: &[Use],
-        takes: &Takes,
-        gives: Option<SignalId>,
-        findings: &mut Findings,
-    ) {
-        let ticket = operation.ticket;
-        self.touch_all(operation.by(), uses, findings);
-        self.clocks.end(ticket);
-        if let Takes::Until(signal) = takes {
-            self.meetings.runs_until(&mut self.clocks, ticket.stream, *signal);
-        }
-        if let Some(signal) = gives {
-            self.meetings.promise(&self.clocks, ticket, signal);
-        }
-    }
-
-    /// A copy or a memset. In a graph its call returns at once.
-    fn transfers(&mut self, operation: Operation, uses: &[Use], returns: Returns, findings: &mut Findings) {
-        let Operation { host, ticket, .. } = operation;
-        let is_call = !matches!(self.callers[host].doing, Doing::Launch(_));
-        match returns {
-            Returns::OnceStaged if is_call => self.touch_staged(operation, uses, findings),
-            _ => self.touch_all(operation.by(), uses, findings),
-        }
-        self.clocks.end(ticket);
-        if returns == Returns::OnceComplete && is_call {
-            self.clocks.learns_stream(host, ticket.stream);
-        }
-    }
-
     /// A gate has closed.
     fn closes(&mut self, (gate, clock): (Gate, Clock), findings: &mut Findings) {
         let launches = self.last_launches.iter_mut().flatten().map(|(_, clock)| clock);
@@ -547,6 +394,12 @@ impl Hazards {
         if let Some(closed) = self.meetings.give(&mut self.clocks, host, signal) {
             self.closes(closed, findings);
         }
+    }
+
+    /// An operation has ended.
+    #[inline(always)]
+    fn completes(&mut self, ticket: Ticket) {
+        self.blocks.done[ticket.stream.index()] = ticket.seq;
     }
 
     /// An operation has ended that may have given a signal.
@@ -579,6 +432,7 @@ impl Hazards {
         }
     }
 
+    #[inline(never)]
     fn named(&mut self, host: HostId, name: BufferId) {
         self.memory.name(self.callers[host].alloc.take(), name);
         self.lints.named(name);
