@@ -60,18 +60,18 @@ impl Sequences {
     #[inline(always)]
     fn get(&mut self, stmt: StmtId, begins: impl FnOnce() -> Draws) -> &mut Draws {
         if !self.has_begun[stmt] {
-            self.begin(stmt, begins());
+            self.begin(stmt, begins);
         }
         self.of[stmt].as_mut().expect("it has begun")
     }
 
     #[inline(never)]
-    fn begin(&mut self, stmt: StmtId, draws: Draws) {
+    fn begin(&mut self, stmt: StmtId, begins: impl FnOnce() -> Draws) {
         self.has_begun[stmt] = true;
         self.begun.push(stmt);
         match &mut self.of[stmt] {
-            Some(own) => **own = draws,
-            none => *none = Some(Box::new(draws)),
+            Some(own) => **own = begins(),
+            none => *none = Some(Box::new(begins())),
         }
     }
 }

@@ -122,22 +122,20 @@ impl<'p> Courses<'p> {
     pub fn follow(&mut self, seed: u64) -> Option<(usize, Nanos)> {
         let Self { tree, forks, times, followed, .. } = self;
         times.begin(seed);
-        let mut at = 0;
+        let mut rest = tree.beats.iter();
         loop {
-            match tree.beats.get(at)? {
+            match rest.next()? {
                 Beat::Asks { alone, together, fork } => {
                     let answer = times.answer(tree.of(alone), tree.of(together));
                     let ways = &forks[*fork];
-                    at = ways[ways.binary_search_by_key(&answer, |(known, _)| *known).ok()?].1;
+                    let way = ways.binary_search_by_key(&answer, |(known, _)| *known).ok()?;
+                    rest = tree.beats[ways[way].1..].iter();
                 }
                 Beat::Over(course) => {
                     *followed += 1;
                     return Some((*course, times.end()));
                 }
-                beat => {
-                    times.pass(beat, tree);
-                    at += 1;
-                }
+                beat => times.pass(beat, tree),
             }
         }
     }
@@ -258,7 +256,7 @@ impl Times {
     }
 
     /// An operation starts once its call was made, and what it comes after has ended.
-    #[inline]
+    #[inline(always)]
     fn submits(&mut self, stream: StreamId, takes: Nanos) {
         let before = &mut self.streams[stream.index()];
         let starts = self.now.max(*before).max(std::mem::take(&mut self.held));
@@ -266,7 +264,7 @@ impl Times {
         self.ends.push(*before);
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, beat: &Beat, sheet: &Sheet) {
         match beat {
             Beat::Pays(stmt, stated) => self.now = self.now.after(self.chooser.delay(*stmt, *stated)),

@@ -2,7 +2,7 @@
 
 use super::outcome::{Served, Witness};
 use super::{Came, Campaign, Outcome, Plan, Runs};
-use crate::base::StmtId;
+use crate::base::{Nanos, StmtId};
 use crate::engine::{Courses, Runner};
 use crate::explore::broken;
 use crate::oracle::Expectations;
@@ -22,6 +22,8 @@ pub(super) struct Hand<'p> {
     known: Vec<Known>,
     /// The courses that runs of this block took.
     taken: Vec<usize>,
+    /// When the runs of this block ended, with their seeds.
+    ends: Vec<(Nanos, u64)>,
 }
 
 /// What the runs of a course come to.
@@ -39,8 +41,8 @@ impl<'p> Hand<'p> {
         let reserved_high = witness.reserved_high.clone();
         let came = Came { outcome: Outcome::default(), holds: true, reserved_high };
         let courses = Courses::of(program);
-        let (known, taken) = (Vec::new(), Vec::new());
-        Self { program, runner, judge: fresh.clone(), fresh, witness, came, courses, known, taken }
+        let (judge, known, taken, ends) = (fresh.clone(), Vec::new(), Vec::new(), Vec::new());
+        Self { program, runner, judge, fresh, witness, came, courses, known, taken, ends }
     }
 
     /// Runs the seeds that are so far from the first one of the plan.
@@ -57,6 +59,8 @@ impl<'p> Hand<'p> {
             }
             self.run(plan.base.wrapping_add(nth), &mut campaign);
         }
+        campaign.add_ends(&mut self.ends);
+        self.ends.clear();
         for course in self.taken.drain(..) {
             let Known { came, served, followed } = &mut self.known[course];
             let runs = std::mem::take(followed);
@@ -80,7 +84,7 @@ impl<'p> Hand<'p> {
             }
             followed.count += 1;
             followed.least = followed.least.min(seed);
-            return campaign.ends(seed, at);
+            return self.ends.push((at, seed));
         }
         let Self { program, runner, judge, fresh, witness, came, .. } = self;
         witness.begin();
@@ -95,7 +99,7 @@ impl<'p> Hand<'p> {
         came.holds = verdict.holds();
         came.reserved_high.clone_from(&witness.reserved_high);
         campaign.add(came, Runs { count: 1, first: seed, least: seed });
-        campaign.ends(seed, ending.at);
+        self.ends.push((ending.at, seed));
         if courses.is_some() {
             let served: Vec<_> = witness.take_served().collect();
             campaign.add_served(&served, 1);

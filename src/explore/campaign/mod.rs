@@ -130,10 +130,10 @@ impl Campaign {
         }
     }
 
-    /// Adds the end of a run.
-    fn ends(&mut self, seed: u64, at: Nanos) {
-        self.runs += 1;
-        self.end.add(at.0, seed, 1);
+    /// Adds the ends of runs, each with its seed.
+    fn add_ends(&mut self, ends: &mut [(Nanos, u64)]) {
+        self.runs += ends.len() as u64;
+        self.end.merge(Spread::of(ends));
     }
 
     /// Adds how statements were served in so many runs, in each of them alike.

@@ -2,6 +2,7 @@
 //!
 //! What is kept is bounded, and depends only on which values were added, not on their order or grouping.
 
+use crate::base::Nanos;
 use std::collections::BTreeMap;
 
 /// So many different values are kept as they are. Where there are more, each value stands for those that begin with the same
@@ -29,6 +30,21 @@ pub struct Extreme {
 }
 
 impl Spread {
+    /// The ends of runs, each with its seed; they are put in order.
+    pub(super) fn of(ends: &mut [(Nanos, u64)]) -> Self {
+        ends.sort_unstable();
+        let extreme = |(end, seed): &(Nanos, u64)| Extreme { value: end.0, seed: *seed };
+        let alike = || ends.chunk_by(|one, other| one.0 == other.0);
+        let extremes = alike().next().zip(alike().next_back());
+        let mut spread = Self {
+            runs: alike().map(|some| (some[0].0.0, some.len() as u64)).collect(),
+            is_coarse: false,
+            ends: extremes.map(|(least, most)| [extreme(&least[0]), extreme(&most[0])]),
+        };
+        spread.limit();
+        spread
+    }
+
     /// Adds the value of so many runs, the least of whose seeds is this.
     pub(super) fn add(&mut self, value: u64, seed: u64, runs: u64) {
         let own = Extreme { value, seed };
@@ -114,6 +130,17 @@ mod tests {
         let mut spread = Spread::default();
         values.into_iter().enumerate().for_each(|(seed, value)| spread.add(value, seed as u64, 1));
         spread
+    }
+
+    #[test]
+    fn ends_are_values() {
+        let mut ends = [(30, 4), (10, 9), (20, 1), (10, 3), (30, 2)].map(|(end, seed)| (Nanos(end), seed));
+        let mut spread = Spread::default();
+        ends.iter().for_each(|(end, seed)| spread.add(end.0, *seed, 1));
+        assert_eq!(Spread::of(&mut ends), spread);
+        assert_eq!(spread.least(), Some(Extreme { value: 10, seed: 3 }));
+        assert_eq!(spread.most(), Some(Extreme { value: 30, seed: 2 }));
+        assert_eq!(Spread::of(&mut []), Spread::default());
     }
 
     #[test]

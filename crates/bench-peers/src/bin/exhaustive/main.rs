@@ -10,6 +10,10 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+/// Of a search with fewer nodes than this, the best of some rounds counts.
+const FEW: u64 = 50_000;
+const ROUNDS: u32 = 9;
+
 /// The programs of the prototype whose nodes are counted in the paper: blocks of a few sizes, kernels, one event, drawn by its own
 /// generator.
 fn text(streams: u64, operations: u64, seed: u64) -> String {
@@ -68,12 +72,20 @@ fn main() {
                 let text = text(streams, operations, seed);
                 let (program, diagnostics) = millpond::load(&text, &Profile::default());
                 let Some(program) = program else { panic!("{diagnostics:?}\n{text}") };
-                let start = Instant::now();
-                let coverage = explore(&program, limits, keeps, &|_| true, &mut |_| {
-                    outcomes += 1;
-                    ControlFlow::Continue(())
-                });
-                nanos += start.elapsed().as_nanos();
+                let search = || {
+                    let (start, mut found) = (Instant::now(), 0);
+                    let coverage = explore(&program, limits, keeps, &|_| true, &mut |_| {
+                        found += 1;
+                        ControlFlow::Continue(())
+                    });
+                    (start.elapsed().as_nanos(), coverage, found)
+                };
+                let (mut least, coverage, found) = search();
+                if coverage.nodes < FEW {
+                    least = (0..ROUNDS).map(|_| search().0).fold(least, u128::min);
+                }
+                nanos += least;
+                outcomes += found;
                 nodes += coverage.nodes;
                 states += coverage.states;
                 complete += u32::from(coverage.is_complete());

@@ -29,9 +29,10 @@ const DEPTH: u8 = 3;
 
 /// The program as a scenario of streams.
 fn streams() -> Program {
-    let steps: String = (0..THREADS).map(|n| format!("  s[{n}]: step()\n")).collect();
-    let declared = format!("stream s[{THREADS}] non_blocking\nkernel step() takes 1us..5us");
-    program(&format!("{declared}\nrepeat turn in 0..{STEPS} {{\n{steps}}}\nsync gpu0\n"))
+    program(&format!(
+        "stream s[{THREADS}] non_blocking\nkernel step() takes 1us..5us\n\
+         repeat turn in 0..{STEPS} {{\n  repeat n in 0..{THREADS} {{\n    s[n]: step()\n  }}\n}}\nsync gpu0\n"
+    ))
 }
 
 fn program(text: &str) -> Program {
