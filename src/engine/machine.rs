@@ -23,8 +23,8 @@ use crate::base::{
 use crate::model::{Allocator, Denied, Known, Request};
 use crate::order::{Effect, Operation, Order, Runs};
 use crate::trace::{
-    Call, Cause, Decision, Detail, DeviceSetup, Event, Failure, HostCosts, Kind, PoolSetup, PoolState, Reply,
-    Setup, Sink, StreamSetup, Takes, Ticket, join,
+    Call, Cause, Decision, Detail, DeviceSetup, Event, Failure, HostCosts, Kind, Policy, PoolSetup,
+    PoolState, Reply, Setup, Sink, StreamSetup, Takes, Ticket, join,
 };
 use std::task::Poll;
 use transfer::Returns;
@@ -440,6 +440,11 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
                 return Err(failure);
             }
         };
+        if decision.policy == Some(Policy::Growth) && self.sink.wants(Detail::Order) {
+            let Host { now, visible, .. } = &self.threads.hosts[caller.host];
+            let (kind, Caller { host, stmt, .. }) = (Kind::Grown { visible }, caller);
+            self.sink.event(&Event { at: *now, host, stmt, ticket: Some(at), kind });
+        }
         self.emit(caller, Some(at), Kind::Decided(&decision));
         if decision.unmapped > Bytes::ZERO {
             self.emit(caller, None, Kind::Released { pool, bytes: decision.unmapped });

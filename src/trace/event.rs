@@ -42,6 +42,11 @@ pub enum Kind<'a> {
     Start,
     /// The device completed the operation.
     End,
+    /// The pool has grown for an allocation, with so much complete as the host could see by then; precedes `Decided`.
+    Grown {
+        /// What was complete before this time, and what the host has seen complete.
+        visible: &'a Cut,
+    },
     /// The allocator placed an allocation.
     Decided(&'a Decision),
     /// Why the classes before could not serve it; precedes `Decided` or `Failed`.

@@ -11,7 +11,7 @@ pub enum Detail {
     States,
     /// Why classes could not serve an allocation.
     Refusals,
-    /// What the engine sees ordered before operations, for an opinion of its own to be compared with.
+    /// What the engine sees ordered before operations, and what a host saw complete when a pool grew, for an opinion of its own.
     Order,
     /// The pictures that `snapshot` statements ask for.
     Pictures,

@@ -137,6 +137,16 @@ fn crowded_programs() {
     assert!(several * 3 > fit && followed > 2 * made, "there is something to follow");
 }
 
+/// What completes at the very time of a call makes no difference to it, nor to what is said of it.
+#[test]
+fn at_the_same_time() {
+    let text = "pool p { reuse = [], release_threshold = max }\nstream a, b non_blocking\n\
+        kernel work(x: write) takes 1ns..4ns\na: x = alloc 32MiB from p\na: work(x)\na: free x\n\
+        b: w = alloc 16MiB from p\nb: work(w)\nsync b\nb: y = alloc 32MiB from p\nb: work(y)\nb: free y\nb: free w\n";
+    let (followed, courses) = follow(&load(text), 100, text).expect("it can be followed");
+    assert_eq!((followed, courses), (98, 2), "the policy would have served it, or not");
+}
+
 /// The text with kernels that take their time, and a host that sleeps now and then.
 fn slowed(text: &str, takes: &str, number: u64) -> String {
     let mut draws = Draws::new(number, 23);

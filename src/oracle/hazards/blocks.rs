@@ -78,9 +78,11 @@ pub(super) struct Blocks {
     pub(super) done: Vec<u32>,
     /// What a host synchronisation has proven complete.
     pub(super) observed: Vec<u32>,
+    /// What the host could see complete when a pool grew last.
+    pub(super) visible: Vec<u32>,
 }
 
-reuse_on_clone!(Blocks { queues, heres, done, observed });
+reuse_on_clone!(Blocks { queues, heres, done, observed, visible });
 
 impl Blocks {
     pub(super) fn new(streams: usize, hosts: usize) -> Self {
@@ -89,6 +91,7 @@ impl Blocks {
             heres: Heres { width: streams + hosts, ..Heres::default() },
             done: vec![0; streams],
             observed: vec![0; streams],
+            visible: vec![0; streams],
         }
     }
 
@@ -177,9 +180,9 @@ impl Blocks {
         is_touched
     }
 
-    /// Whether a free has completed.
-    pub(super) fn is_done(&self, record: &Record) -> bool {
-        record.freed().is_some_and(|free| self.done[free.mark.agent as usize] >= free.mark.at)
+    /// Whether a free was complete as the host saw it when a pool grew last. What completes at the time of a call it does not see.
+    pub(super) fn was_visible(&self, record: &Record) -> bool {
+        record.freed().is_some_and(|free| self.visible[free.mark.agent as usize] >= free.mark.at)
     }
 
     /// The allocations of which something may be left, by stream and in the order of their frees.

@@ -174,17 +174,17 @@ impl Lints {
         let mut served = None;
         for freed in blocks.freed() {
             let Some(record) = memory.at_mut(freed) else { continue };
-            let (is_done, of_pool) = (blocks.is_done(record), record.pool());
+            let (is_visible, of_pool) = (blocks.was_visible(record), record.pool());
             let (Some(free), Some(block)) = (record.freed(), &mut record.block) else { continue };
             let is_own = free.mark.agent as usize == ticket.stream.index();
             if of_pool != Some(pool) || block.left < size || is_own {
                 continue;
             }
             let is_ordered = clock.has_here(free.mark);
-            if !is_ordered && !is_done {
+            if !is_ordered && !is_visible {
                 block.grown_beside = block.grown_beside.get().or(Some(stmt)).into();
             }
-            if !reuse.follow_event && is_ordered || !reuse.opportunistic && is_done {
+            if !reuse.follow_event && is_ordered || !reuse.opportunistic && is_visible {
                 served = served.or(Some((free.stmt, record.name())));
             }
         }

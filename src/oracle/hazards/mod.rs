@@ -229,6 +229,7 @@ impl Hazards {
                 }
                 None => self.placed_at_once(event.host, event.stmt, decision),
             },
+            Kind::Grown { visible } => self.blocks.visible.copy_from_slice(visible),
             Kind::Named(name) => self.named(event.host, *name),
             Kind::OutOfReach { pool, device, .. } => self.misuse.out_of_reach(*pool, *device),
             Kind::Failed { failure, call } => self.failed((event.host, event.stmt), *failure, call, findings),

@@ -344,7 +344,7 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Option<Body<'a>> {
     let program: &'a Program = book.program;
     let names = &program.names;
     Some(match event.kind {
-        Kind::Met | Kind::Ordered { .. } => return None,
+        Kind::Met | Kind::Ordered { .. } | Kind::Grown { .. } => return None,
         Kind::Call(call) => {
             Body::Call { text: &program.statements[event.stmt].text, call: call_line(book, call) }
         }
