@@ -141,8 +141,8 @@ fn crowded_programs() {
 #[test]
 fn at_the_same_time() {
     let text = "pool p { reuse = [], release_threshold = max }\nstream a, b non_blocking\n\
-        kernel work(x: write) takes 1ns..4ns\na: x = alloc 32MiB from p\na: work(x)\na: free x\n\
-        b: w = alloc 16MiB from p\nb: work(w)\nsync b\nb: y = alloc 32MiB from p\nb: work(y)\nb: free y\nb: free w\n";
+        event e\nkernel work(x: write) takes 1ns..4ns\na: x = alloc 32MiB from p\na: work(x)\na: free x\n\
+        b: w = alloc 16MiB from p\nb: work(w)\nb: record e\nsync e\nb: y = alloc 32MiB from p\nb: work(y)\nb: free y\nb: free w\n";
     let (followed, courses) = follow(&load(text), 100, text).expect("it can be followed");
     assert_eq!((followed, courses), (98, 2), "the policy would have served it, or not");
 }
