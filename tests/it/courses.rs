@@ -14,7 +14,7 @@ use millpond::trace::{Detail, Event, Kind, Policy, Sink};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-/// All that a run tells, but for times and for what devices do.
+/// All that a run tells, but for times and for what devices have done.
 #[derive(Default)]
 struct Told(Vec<String>);
 
@@ -26,7 +26,7 @@ impl Sink for Told {
 
     fn event(&mut self, event: &Event<'_>) {
         let Event { host, stmt, ticket, kind, .. } = event;
-        if !matches!(kind, Kind::Start | Kind::End) {
+        if !matches!(kind, Kind::Start | Kind::End | Kind::Grown { .. }) {
             self.0.push(format!("{host:?} {stmt:?} {ticket:?} {kind:?}"));
         }
     }
