@@ -16,8 +16,9 @@ pub fn fold(digest: u128, of: &[u64]) -> u128 {
 
 /// Hashes counters behind a digest, two of them as a word.
 pub fn fold_counters(digest: u128, of: &[u32]) -> u128 {
-    let pairs = of.chunks(2);
-    go_on(words(digest), pairs.map(|pair| pair.iter().fold(0, |word, part| word << 32 | u64::from(*part))))
+    let (pairs, rest) = of.as_chunks();
+    let pairs = pairs.iter().map(|[one, other]| u64::from(*one) << 32 | u64::from(*other));
+    go_on(words(digest), pairs.chain(rest.iter().map(|last| u64::from(*last))))
 }
 
 #[inline(always)]

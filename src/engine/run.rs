@@ -196,7 +196,7 @@ impl Places {
 }
 
 /// The host thread that begins the program.
-const MAIN: HostId = HostId::from_raw_unchecked(0);
+pub(super) const MAIN: HostId = HostId::from_raw_unchecked(0);
 
 /// A run in progress.
 struct Run<'r, A, P, C, S> {

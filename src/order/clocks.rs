@@ -1,6 +1,6 @@
 //! Cuts that are kept together, so that a copy of all of them is one, and a hash as well.
 
-use crate::base::{fold, fold_counters, reuse_on_clone};
+use crate::base::{fold_counters, reuse_on_clone};
 use crate::trace::Cut;
 
 /// Cuts of equal width, one after the other.
@@ -28,10 +28,7 @@ impl Clocks {
 
     /// A hash of the first ones.
     pub(super) fn digest(&self, count: usize) -> u128 {
-        let (pairs, rest) = self.counters[..count * self.width].as_chunks();
-        let word = |[one, other]: [u32; 2]| u64::from(one) << 32 | u64::from(other);
-        let digest = pairs.iter().fold(0, |digest, pair| fold(digest, &[word(*pair)]));
-        fold_counters(digest, rest)
+        fold_counters(0, &self.counters[..count * self.width])
     }
 
     /// Makes one of them the same as another one.

@@ -28,7 +28,7 @@ const BEATS_MAX: usize = 1 << 18;
 const TRIAL: u64 = 512;
 
 /// One thing in a run that takes time, or hangs on it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Beat {
     /// A call of this statement holds up the host for so long as stated.
     Pays(StmtId, Nanos),

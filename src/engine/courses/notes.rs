@@ -2,7 +2,7 @@
 
 use super::{Beat, Links, Sheet};
 use crate::base::{HostId, Nanos, StmtId, reuse_on_clone};
-use crate::engine::run::{Ending, Limits, Places};
+use crate::engine::run::{Ending, Limits, MAIN, Places};
 use crate::engine::{Chooser, Machine, Seeded, Stop, Timeline};
 use crate::model::Candidates;
 use crate::model::cuda::Cuda;
@@ -11,9 +11,6 @@ use crate::trace::{Call, Detail, Event, Kind, Law, Sink, Ticket};
 
 /// A call that asks about more operations than fit into an answer is not noted.
 const ASKED_MAX: usize = 64;
-
-/// The only host thread.
-const HOST: HostId = HostId::from_raw_unchecked(0);
 
 /// A chooser that notes what it is asked.
 #[derive(Debug)]
@@ -143,19 +140,19 @@ impl Notes {
         machine: &mut Noted<S>,
         places: &mut Places,
     ) -> Result<bool, Stop> {
-        let Some((_, call)) = places.fetch(program, machine, HOST)? else { return Ok(false) };
+        let Some((_, call)) = places.fetch(program, machine, MAIN)? else { return Ok(false) };
         let waits = !matches!(call, Call::Query(_));
         self.asks(machine, call);
-        machine.threads.hosts[HOST].target.clear();
-        while places.turn_of(program, machine, HOST, Limits::default())?.is_pending() {
-            while machine.time(HOST).is_none() {
+        machine.threads.hosts[MAIN].target.clear();
+        while places.turn_of(program, machine, MAIN, Limits::default())?.is_pending() {
+            while machine.time(MAIN).is_none() {
                 if !machine.step(None) {
                     return Err(places.hang(program, machine));
                 }
             }
         }
         if !waits {
-            machine.threads.hosts[HOST].target.clear();
+            machine.threads.hosts[MAIN].target.clear();
         }
         self.has_called(machine);
         Ok(true)
@@ -164,10 +161,10 @@ impl Notes {
     /// What the answer to a call hangs on, as far as devices are concerned.
     fn asks<S: Sink>(&mut self, machine: &mut Noted<S>, call: &Call) {
         let Self { sheet, numbers, candidates, .. } = self;
-        machine.candidates(HOST, call, candidates);
+        machine.candidates(MAIN, call, candidates);
         if let Call::Query(target) = call {
-            machine.order.target(*target, &mut machine.threads.hosts[HOST].target);
-            let target = machine.threads.hosts[HOST].target.iter().zip(machine.order.seen(HOST)).enumerate();
+            machine.order.target(*target, &mut machine.threads.hosts[MAIN].target);
+            let target = machine.threads.hosts[MAIN].target.iter().zip(machine.order.seen(MAIN)).enumerate();
             let unseen = target.filter(|(_, (asked, seen))| asked > seen);
             let ticket = |(stream, (seq, _)): (usize, (&u32, _))| Ticket { stream: stream.into(), seq: *seq };
             candidates.together.extend(unseen.map(ticket));
@@ -202,7 +199,7 @@ impl Notes {
             numbers[ticket.stream.index()].push(*operations);
             *operations += 1;
         }
-        let target = machine.threads.hosts[HOST].target.iter().enumerate().filter(|(_, seq)| **seq > 0);
+        let target = machine.threads.hosts[MAIN].target.iter().enumerate().filter(|(_, seq)| **seq > 0);
         let awaited: Links = sheet.link(target.map(|(stream, seq)| numbers[stream][*seq as usize - 1]));
         if !awaited.is_empty() {
             sheet.beats.push(Beat::Awaits(awaited));
