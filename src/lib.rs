@@ -6,6 +6,8 @@ pub mod cli;
 pub mod edit;
 pub mod engine;
 pub mod explore;
+#[cfg(feature = "cuda")]
+pub mod hw;
 pub mod model;
 pub mod oracle;
 pub mod order;

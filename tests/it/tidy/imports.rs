@@ -35,6 +35,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("clap_mangen", &["cli"]),
     ("csv", &["report"]),
     ("ctrlc", &["cli"]),
+    ("cuda_link", &["hw"]),
     ("cust", &["hw"]),
     ("hashbrown", &["model::stream_order"]),
     ("index_vec", &["base"]),
