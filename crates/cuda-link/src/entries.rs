@@ -1,8 +1,20 @@
-//! The entries of the CUDA driver API that are provided, each with its parameters; a list, and nothing that is done with it.
+//! The entries of the CUDA driver API that are provided, each with its parameters. It is a list for macros: `src` makes functions
+//! of it, and the tests compare it with what `cust_raw` declares. It must not know what is done with it.
 //!
 //! Source: the CUDA driver API's reference (the chapters of the headings below) and `cuda.h`, as `cust_raw` 0.11.3 declares it.
 //! Where `cuda.h` redirects a name to a newer entry, such as `cuMemAlloc` to `cuMemAlloc_v2`, the name is that of the entry.
 //! Handles and structures passed by address are `*mut c_void`, addresses of device memory `u64`, enumerations `c_int`.
+
+use std::ffi::{c_char, c_void};
+
+/// `CUhostFn`.
+pub(crate) type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
+
+/// `CUipcEventHandle`, the one structure that is passed by value.
+#[repr(C)]
+pub(crate) struct IpcEventHandle {
+    reserved: [c_char; 64],
+}
 
 /// Hands the list to another macro.
 macro_rules! entries {

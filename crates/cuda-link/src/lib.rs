@@ -33,6 +33,7 @@
 #[macro_use]
 mod entries;
 
+use entries::{HostFunction, IpcEventHandle};
 use libloading::Library;
 use std::error::Error;
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
@@ -48,15 +49,6 @@ const LIBRARY: &str = "libcuda.so.1";
 const NO_DEVICE: c_int = 100;
 const NOT_FOUND: c_int = 500;
 const UNKNOWN: c_int = 999;
-
-/// `CUhostFn`.
-type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
-
-/// `CUipcEventHandle`, the one structure that is passed by value.
-#[repr(C)]
-struct IpcEventHandle {
-    reserved: [c_char; 64],
-}
 
 /// Whether the slots have been filled.
 static FILLED: AtomicBool = AtomicBool::new(false);
@@ -146,7 +138,8 @@ pub fn open() -> Result<(), Unavailable> {
 /// # Safety
 ///
 /// What `lookup` gives for a name must be a function with the parameters and the result of the driver's entry of that name, and
-/// must stay one for the rest of the process. No other thread may be inside an entry, or call one, before this returns.
+/// must stay one for the rest of the process. What a driver before this one gave out, such as a context, must not be used with
+/// an entry any more.
 pub unsafe fn resolve(lookup: impl Fn(&str) -> Option<NonNull<c_void>>) {
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     fill(lookup);
@@ -188,4 +181,15 @@ fn fill(lookup: impl Fn(&str) -> Option<NonNull<c_void>>) {
         slot.store(lookup(name).map_or(ptr::null_mut(), NonNull::as_ptr), Ordering::Release);
     }
     FILLED.store(true, Ordering::Release);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_of_several_lines_becomes_one() {
+        let unavailable = Unavailable::new("libcuda.so.1:\n  wrong\tELF class\r\n");
+        assert_eq!(unavailable.to_string(), "no CUDA driver: libcuda.so.1: wrong ELF class");
+    }
 }
