@@ -8,6 +8,7 @@
 )]
 
 mod annotations;
+mod backend;
 mod check;
 mod diagnostics;
 mod excerpt;
@@ -42,6 +43,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 pub use annotations::for_this_machine as annotations;
+#[cfg(feature = "cuda")]
+pub use backend::on_host;
 pub use explain::{Rule, Standing, rules};
 pub use outside::{Complaint, Status};
 pub use scenario::{Accepted, Outcome, Remedies, Scenario, Settings, find};

@@ -1,6 +1,7 @@
 //! `millpond replay`: makes the run of a schedule again, and reports it as `millpond run` does.
 
 use super::Scenario;
+use super::backend::{Backend, Observe};
 use super::levels::LevelArguments;
 use super::outside::{Complaint, Status};
 use super::run::{Format, Run};
@@ -86,6 +87,8 @@ impl Replay {
             limit: None,
             snapshots: self.snapshots,
             output: self.output,
+            backend: Backend::default(),
+            observe: Observe::default(),
         };
         run.on(scenario)
     }

@@ -1,5 +1,6 @@
 //! `millpond run`: runs one scenario and reports.
 
+use super::backend::{self, Backend, Observe};
 use super::levels::LevelArguments;
 use super::outside::{self, Complaint, Output, Status};
 use super::{Accepted, Outcome, Remedies, Scenario, Settings, sweep};
@@ -24,6 +25,7 @@ Examples:
   millpond run FILE --set scratch.release_threshold=0B,max --set turns=10,100
   millpond run FILE --allow leak --deny warnings
   millpond run FILE --format sarif -o findings.sarif
+  millpond run FILE --backend cuda
 
 --set runs every combination of the values, at most 1,000, and prints a row for
 each. NAME is
@@ -43,6 +45,12 @@ and a finding that is one do. Snapshots are not compared.
 
 `expect always`, `sometimes` and `never` are about every timing of the model and
 profile, whatever takes how long. A search decides them, or comes to its limit.
+
+--backend cuda makes the calls on the devices of this machine, with kernels that
+run for as long as the seed draws and look for what others have written into
+their memory. What only a simulation knows is left open: `millpond compare` sets
+the two side by side. Without a driver, a device or a build with feature `cuda`
+the exit status is 3.
 
 A finding is an error, a warning or a lint: `millpond explain` lists them. Only
 an error that no line expects fails a run. --deny makes others errors; what is
@@ -69,6 +77,12 @@ pub(super) struct Run {
     /// Runs a variant of the scenario rather than the scenario as it stands
     #[arg(long, value_name = "NAME")]
     pub(super) variant: Option<String>,
+    /// What it runs on
+    #[arg(long, value_enum, default_value_t = Backend::Simulation)]
+    pub(super) backend: Backend,
+    /// How often a run on hardware reads the figures of pools, which takes time
+    #[arg(long, value_enum, default_value_t = Observe::Sync)]
+    pub(super) observe: Observe,
     /// The allocator, rather than the one that the scenario states [default: cuda]
     #[arg(long, value_name = "MODEL", value_parser = super::models())]
     pub(super) model: Option<Model>,
@@ -128,6 +142,7 @@ impl Run {
         let program = scenario.chosen(programs, self.variant.as_deref())?;
         // Accepted snapshots are those of the model and the durations that the text states, each choice drawn for itself.
         let is_other = self.jitter > 0
+            || self.backend != Backend::Simulation
             || scenario.is_untimed()
             || self.strategy != Strategy::Random
             || self.model.is_some_and(|model| model != program.setup.model);
@@ -142,12 +157,24 @@ impl Run {
         };
         let settings = Settings { seed: self.seed, options, accepted, remedies: Remedies::Tried };
         if !self.set.is_empty() {
+            if self.backend != Backend::Simulation {
+                return Err(Complaint::wrong(
+                    "--set goes through simulations: give it without --backend cuda",
+                ));
+            }
             let Some(values) = sweep::Values::read(&self.set)? else { return Ok(Status::Wrong) };
             let variant = self.variant.as_deref();
             let settings =
                 sweep::Sweeping { settings, variant, model: self.model, jitter: self.jitter, levels };
             return sweep::run(&scenario, &values, &settings, self.format, self.output.as_deref());
         }
+        let scenario = match self.backend {
+            Backend::Simulation => scenario,
+            Backend::Cuda => match backend::play(&scenario, &program, self.seed, self.observe)? {
+                Ok(played) => scenario.with_played(played),
+                Err(status) => return Ok(status),
+            },
+        };
         let outcome = self.report(&scenario, &program, &settings)?;
         if self.format != Format::Text || !to_terminal {
             self.explain(&scenario, &outcome);

@@ -1,5 +1,6 @@
 //! A scenario file from its bytes to its outcome: what `run`, `test` and the test harness have in common.
 
+use super::backend::Played;
 use super::outside::{self, Complaint, Status};
 use super::{Place, diagnostics, snapshots};
 use crate::base::{Diagnostic, StmtId, nearest};
@@ -9,10 +10,10 @@ use crate::explore::fix::{self, Fix, Limits, Search};
 use crate::explore::proof::{self, Proof};
 use crate::explore::recover::Recovery;
 use crate::explore::{self, Choices, Schedule, Strategy};
-use crate::oracle::{Accounting, Answer, Finding, Recording, Searched, Settled, Verdict};
+use crate::oracle::{Accounting, Answer, Expectations, Finding, Recording, Searched, Settled, Verdict};
 use crate::profile::Profile;
 use crate::report::{
-    Closing, Compared, Failing, Lines, Notation, Options, Origin, Sarif, Snapshots, States, Text, Told,
+    Closing, Compared, Failing, Lines, Met, Notation, Options, Origin, Sarif, Snapshots, States, Text, Told,
     explained, remedy, shown,
 };
 use crate::scenario::Program;
@@ -44,6 +45,8 @@ pub struct Scenario {
     profile: Option<(String, Profile)>,
     /// The choices of the run, where none are drawn.
     choices: Option<Witness>,
+    /// The run on hardware, where it was made there.
+    played: Option<Played>,
     /// How far a search may go that decides lines about all timings.
     limit: u64,
 }
@@ -92,18 +95,20 @@ pub struct Outcome {
     pub report: String,
     /// What fails.
     pub failures: Vec<Failing>,
+    /// How often kernels have met in their memory, in a run on hardware.
+    pub overlaps: usize,
 }
 
 impl Outcome {
     /// Whether everything holds.
     pub fn holds(&self) -> bool {
-        self.verdict.holds() && !self.compared.fails()
+        self.verdict.holds() && !self.compared.fails() && self.overlaps == 0
     }
 
     /// How a command that runs it ends.
     pub fn status(&self) -> Status {
         match () {
-            () if self.verdict.fails() || self.compared.fails() => Status::Fails,
+            () if self.verdict.fails() || self.compared.fails() || self.overlaps > 0 => Status::Fails,
             () if self.verdict.undecided() > 0 => Status::Impossible,
             () => Status::Holds,
         }
@@ -124,7 +129,16 @@ impl Scenario {
     /// A scenario that is in no file; `path` is what it is called.
     pub fn of_text(path: PathBuf, text: String) -> Self {
         let place = Place::of(&path);
-        Self { path, text, place, snapshots: None, profile: None, choices: None, limit: PROOF_LIMIT }
+        Self {
+            path,
+            text,
+            place,
+            snapshots: None,
+            profile: None,
+            choices: None,
+            played: None,
+            limit: PROOF_LIMIT,
+        }
     }
 
     /// The same, with its snapshot in another folder.
@@ -166,6 +180,12 @@ impl Scenario {
     #[must_use]
     pub(super) fn with_choices(self, choices: Witness) -> Self {
         Self { choices: Some(choices), ..self }
+    }
+
+    /// The same, with its run, which was made on hardware.
+    #[must_use]
+    pub(super) fn with_played(self, played: Played) -> Self {
+        Self { played: Some(played), ..self }
     }
 
     /// The same, with another limit on the search that decides lines about all timings: so many calls, and so many states.
@@ -336,6 +356,7 @@ impl Scenario {
             recovery: &recovery,
             compared,
             accept: self.accept(),
+            met: self.met(),
         };
         outcome.report = text.finish(&closing);
         Ok(outcome)
@@ -446,7 +467,12 @@ impl Scenario {
 
     /// What is tried are other texts, of which choices say nothing.
     fn tries_nothing(&self, settings: &Settings) -> bool {
-        settings.remedies == Remedies::Ignored || self.choices.is_some()
+        settings.remedies == Remedies::Ignored || self.choices.is_some() || self.played.is_some()
+    }
+
+    /// Where kernels have met in their memory, of a run on hardware.
+    fn met(&self) -> &[Met] {
+        self.played.as_ref().map_or(&[], Played::met)
     }
 
     /// The program of another text, with the variant, the model, the choices and the levels that a program has.
@@ -485,7 +511,7 @@ impl Scenario {
     ) -> Result<(Outcome, Ending), Complaint> {
         let mut snapshots = Snapshots::new(program);
         let (mut verdict, ending) = self.verdict(program, settings, &mut (&mut snapshots, report));
-        if self.choices.is_none() {
+        if self.choices.is_none() && self.played.is_none() {
             self.settle(program, &mut verdict);
         }
         let snapshots = snapshots.finish();
@@ -495,8 +521,19 @@ impl Scenario {
             Some(_) if outside::is_standard_input(&self.path) => Compared::None,
             Some(text) => self.place.compare_part(text, program.variant.as_deref())?,
         };
-        let failures = crate::report::failures(program, &verdict, &compared);
-        Ok((Outcome { verdict, compared, snapshots, report: String::new(), failures }, ending))
+        let mut failures = crate::report::failures(program, &verdict, &compared);
+        failures.extend(self.met().iter().map(|met| met.failing(program)));
+        Ok((
+            Outcome {
+                verdict,
+                compared,
+                snapshots,
+                report: String::new(),
+                failures,
+                overlaps: self.met().len(),
+            },
+            ending,
+        ))
     }
 
     /// Decides the lines that speak of all timings.
@@ -528,6 +565,12 @@ impl Scenario {
         settings: &Settings,
         report: &mut impl Sink,
     ) -> (Verdict, Ending) {
+        if let Some(played) = &self.played {
+            let mut judge = Expectations::of_hardware(program, played.silent());
+            played.replay(&mut (&mut judge, report));
+            let verdict = judge.finish(played.broken());
+            return (verdict, Ending { at: played.end(), stop: None });
+        }
         let mut books = Checked(cfg!(debug_assertions).then(|| Accounting::new(&program.setup)));
         let sink = (&mut books, report);
         let judged = match &self.choices {

@@ -1,65 +1,143 @@
-//! Real devices, through NVIDIA's driver. Owns every call of it; must not know how a run was simulated or how it is told.
+//! The hardware backend: a program on the devices of this machine, through crate `cust`.
 //!
-//! Source: CUDA driver API, "Initialization" and "Device Management".
+//! It walks a program with the same cursor as the engine, makes each call of the driver API, and tells the same kind of events.
+//! It must not know the engine or a model, and judges nothing: what a run has shown is compared and reported elsewhere. The
+//! driver is found at run time (crate `cuda-link`), so that a program with this backend starts where there is none.
+//!
+//! Rules: CUDA driver API.
 
-#![allow(unsafe_code, reason = "the driver is a library in another language")]
+mod calls;
+mod driver;
+mod host;
+mod kernels;
+mod limits;
+mod log;
+mod marks;
+mod meetings;
+mod memory;
+mod readings;
+mod resources;
+mod session;
+mod structures;
+mod threads;
 
-use cust::sys::{CUresult, cuDeviceGet, cuDeviceGetCount, cuDeviceGetName, cuInit};
-use std::error::Error;
-use std::ffi::{CStr, c_char, c_int};
+pub use driver::Code;
+pub use host::{Durations, Host, Observe};
+pub use kernels::{KERNEL, MODULE, Overlap, STAMPS_MAX};
+pub use limits::{Unsupported, unsupported};
+pub use log::Log;
+
+use crate::base::StmtId;
+use crate::scenario::Program;
+use session::{Machine, Session};
 use std::fmt;
+use std::sync::Arc;
 
-/// Why there is no device to run on, in one line.
+/// What a run on hardware has shown.
+#[derive(Debug)]
+pub struct Run {
+    /// Its events.
+    pub log: Log,
+    /// Where kernels have found something else in their memory than what was written there last.
+    pub overlaps: Vec<Overlap>,
+    /// The statements of expectations about what only a simulation knows.
+    pub silent: Vec<StmtId>,
+    /// Why it stopped before the end of the program, if it did.
+    pub stop: Option<Stop>,
+}
+
+/// Why a run stopped before its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// The statement.
+    pub stmt: StmtId,
+    /// Why, in a few words.
+    pub reason: String,
+}
+
+/// A device of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// As its driver calls it.
+    pub name: String,
+    /// The version of the driver as CUDA counts it: 12040 is 12.4.
+    pub driver: u32,
+}
+
+/// Why nothing can be run here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unavailable {
-    /// There is no driver.
-    Driver(cuda_link::Unavailable),
-    /// There is one, and this entry of it failed.
-    Call(&'static str, CUresult),
+    /// There is no driver, as crate `cuda-link` says it.
+    NoDriver(String),
+    /// The driver has no device, or does not begin.
+    Driver(Code),
+    /// There are fewer devices than the program has.
+    TooFewDevices {
+        /// How many there are.
+        there: usize,
+        /// How many the program has.
+        needed: usize,
+    },
 }
 
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Driver(unavailable) => write!(f, "{unavailable}"),
-            Self::Call(entry, code) => write!(f, "`{entry}` answers {code:?} ({})", *code as c_int),
+            Unavailable::NoDriver(reason) => f.write_str(reason),
+            Unavailable::Driver(Code::NO_DEVICE) => f.write_str("the CUDA driver finds no device"),
+            Unavailable::Driver(code) => write!(f, "the CUDA driver cannot be used: {code}"),
+            Unavailable::TooFewDevices { there, needed } => {
+                write!(f, "the scenario has {needed} devices, and this machine {there}")
+            }
         }
     }
 }
 
-impl Error for Unavailable {}
+impl std::error::Error for Unavailable {}
 
-/// The names of the devices of this machine, by ordinal.
+impl From<Code> for Unavailable {
+    fn from(code: Code) -> Self {
+        Unavailable::Driver(code)
+    }
+}
+
+/// The devices of this machine.
 ///
 /// # Errors
-///
-/// Where there is no driver, or none of its devices can be used.
-pub fn devices() -> Result<Vec<String>, Unavailable> {
-    cuda_link::open().map_err(Unavailable::Driver)?;
-    let mut count = 0;
-    // SAFETY: the only flags are 0.
-    done("cuInit", unsafe { cuInit(0) })?;
-    // SAFETY: it writes one integer.
-    done("cuDeviceGetCount", unsafe { cuDeviceGetCount(&mut count) })?;
-    (0..count).map(name).collect()
-}
-
-fn name(ordinal: c_int) -> Result<String, Unavailable> {
-    const LENGTH: c_int = 256;
-    let mut device = 0;
-    let mut name = [0 as c_char; LENGTH as usize];
-    // SAFETY: it writes one device.
-    done("cuDeviceGet", unsafe { cuDeviceGet(&mut device, ordinal) })?;
-    // SAFETY: it writes a text with its end, and no more than it is told.
-    done("cuDeviceGetName", unsafe { cuDeviceGetName(name.as_mut_ptr(), LENGTH, device) })?;
-    // SAFETY: the text ends where the driver ended it, at the latest at the last 0 of the array.
-    let text = unsafe { CStr::from_ptr(name.as_ptr()) };
-    Ok(text.to_string_lossy().into_owned())
-}
-
-fn done(entry: &'static str, code: CUresult) -> Result<(), Unavailable> {
-    match code {
-        CUresult::CUDA_SUCCESS => Ok(()),
-        code => Err(Unavailable::Call(entry, code)),
+/// There is no driver, or it has no device.
+pub fn devices() -> Result<Vec<Device>, Unavailable> {
+    cuda_link::open().map_err(|unavailable| Unavailable::NoDriver(unavailable.to_string()))?;
+    cust::init(cust::CudaFlags::empty()).map_err(Code::from)?;
+    let driver = driver::driver_version()?;
+    let count = cust::device::Device::num_devices().map_err(Code::from)?;
+    let device = |nth| {
+        let name = cust::device::Device::get_device(nth).and_then(|device| device.name());
+        name.map(|name| Device { name, driver }).map_err(|error| Unavailable::Driver(error.into()))
+    };
+    match count {
+        0 => Err(Unavailable::Driver(Code::NO_DEVICE)),
+        count => (0..count).map(device).collect(),
     }
+}
+
+/// Runs a program on the devices of this machine, those that it declares in their order. It is one that [`unsupported`] has
+/// nothing to say about.
+///
+/// # Errors
+/// The machine lacks a driver or a device, or the driver does not begin.
+pub fn run(
+    program: &Program,
+    host: Arc<dyn Host>,
+    durations: &mut dyn Durations,
+    observe: Observe,
+) -> Result<Run, Unavailable> {
+    let there = devices()?.len();
+    let needed = program.setup.devices.iter().filter(|device| device.same_as.is_none()).count();
+    if needed > there {
+        return Err(Unavailable::TooFewDevices { there, needed });
+    }
+    let machine = Machine::open(needed)?;
+    let session = Session::begin(program, host, durations, observe, &machine)?;
+    std::thread::scope(|scope| session.thread(scope, threads::MAIN));
+    Ok(session.end())
 }

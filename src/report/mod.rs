@@ -30,7 +30,7 @@ pub use sarif::Sarif;
 pub use snapshot::Snapshots;
 pub use states::States;
 pub use sweep::{Sweep, SweepRow, Tally};
-pub use text::{Closing, Compared, Failing, Options, Text, failures, stopped};
+pub use text::{Closing, Compared, Failing, Met, Options, Text, failures, stopped};
 pub use timings::Timings;
 pub use tried::{remedy, tried};
 pub use worst::{Measure, Searched, Worst};

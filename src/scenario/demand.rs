@@ -131,6 +131,22 @@ pub enum Demand {
     },
 }
 
+impl Demand {
+    /// Whether only a simulation can say: it asks for the class that served an allocation, what another timing would do, what is
+    /// ordered, or what is found to be wrong.
+    pub const fn needs_simulation(&self) -> bool {
+        match self {
+            Demand::WaitsForFree { .. } | Demand::ServedBy(_) | Demand::ReadyOn { .. } => true,
+            Demand::DependsOnTiming { .. } | Demand::Finding { .. } | Demand::NoFindings => true,
+            Demand::Occurs { finding, .. } => finding.is_some(),
+            Demand::NoLeaks => true,
+            Demand::Compare { .. } | Demand::Reuses { .. } | Demand::At { .. } => false,
+            Demand::Reaches { .. } | Demand::CurrentPool { .. } => false,
+            Demand::Fails { .. } | Demand::Moments { .. } => false,
+        }
+    }
+}
+
 /// A buffer whose name needs no run to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {

@@ -9,6 +9,7 @@ mod findings;
 mod graphs;
 mod judgement;
 mod memory;
+mod met;
 mod mismatches;
 mod pools;
 mod reasons;
@@ -24,6 +25,7 @@ use crate::explore::recover::Recovery;
 use crate::oracle::Verdict;
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Sink};
+pub use met::Met;
 use std::fmt;
 use table::{columns_of, lay_out, shorten, wrap};
 pub(in crate::report) use table::{heading as heading_of, time};
@@ -89,6 +91,8 @@ pub struct Closing<'a> {
     pub compared: Compared,
     /// The command that accepts them.
     pub accept: String,
+    /// Where kernels of a run on hardware have met in their memory; none in a simulation.
+    pub met: &'a [Met],
 }
 
 /// One thing that fails.
@@ -167,6 +171,7 @@ impl<'p> Text<'p> {
         let short = |stmt| self.shortages.lines(book, closing.recovery, stmt, width);
         lines.extend(self.failures.lines(book, verdict, short, width));
         let access = |stmt| self.failures.access(book, stmt);
+        lines.extend(met::lines(book, closing.met, width));
         lines.extend(findings::lines(book, verdict, &closing.explained, access, width));
         lines.extend(self.mismatches.lines(book, verdict, width));
         lines.extend(lay_out(sections, room));
@@ -213,12 +218,15 @@ fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
 
 /// The line that says whether the scenario holds: `holds: 2 expectations, no findings   (..)`.
 fn summary(book: &Book<'_>, verdict: &Verdict, closing: &Closing<'_>, width: usize) -> String {
-    let holds = verdict.holds() && !closing.compared.fails();
+    let holds = verdict.holds() && !closing.compared.fails() && closing.met.is_empty();
     let mut parts =
         if holds { what_holds(verdict, &closing.compared) } else { what_fails(verdict, &closing.compared) };
     parts.extend(findings::summary(book, verdict));
+    if !closing.met.is_empty() {
+        parts.push(counted(closing.met.len(), "overlap"));
+    }
     let allocations = counted(usize::try_from(verdict.allocations).unwrap_or(usize::MAX), "allocation");
-    let is_open = !verdict.fails() && !closing.compared.fails();
+    let is_open = !verdict.fails() && !closing.compared.fails() && closing.met.is_empty();
     let word = if holds {
         "holds"
     } else if is_open {

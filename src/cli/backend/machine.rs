@@ -1,0 +1,38 @@
+//! The machine that the process runs on, as the backend needs it: its clock, and ways to wait.
+
+use crate::base::Nanos;
+use crate::hw::Host;
+use std::time::{Duration, Instant};
+
+/// This machine.
+#[derive(Debug)]
+pub(super) struct ThisMachine(Instant);
+
+impl Default for ThisMachine {
+    fn default() -> Self {
+        Self(Instant::now())
+    }
+}
+
+/// A system wakes a thread up only so exactly; the rest is waited for by looking at the clock.
+const EXACT: Duration = Duration::from_micros(200);
+
+impl Host for ThisMachine {
+    fn now(&self) -> Nanos {
+        Nanos(u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    fn sleep(&self, duration: Nanos) {
+        let (began, duration) = (Instant::now(), Duration::from_nanos(duration.0));
+        if let Some(most) = duration.checked_sub(EXACT) {
+            std::thread::sleep(most);
+        }
+        while began.elapsed() < duration {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn waits(&self, wait: &mut dyn FnMut()) {
+        wait();
+    }
+}

@@ -1,0 +1,506 @@
+//! A call of the program as calls of the driver: what goes into a stream, and what it waits for.
+//!
+//! What has no counterpart in the driver, such as the name of the policy that served an allocation, is not made up.
+
+use super::driver::{self, Code, Stream};
+use super::log::What;
+use super::memory::Stamp;
+use super::session::{Held, Session, State, failure_of};
+use crate::base::{Bytes, DeviceId, EventId, HostId, Nanos, PoolId, SignalId, StmtId, StreamId};
+use crate::trace::{AllocId, Call, Failure, Imported, Law, Memory, Reach, Reply, Takes, Target, Ticket, Use};
+use std::sync::Arc;
+
+pub(super) use super::readings::{attribute_of, figures};
+
+/// Whose call it is, and of which statement.
+pub(super) type By = (HostId, StmtId);
+
+/// Why a call has not done what it was to do.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// It fails, which a program can handle.
+    Fails(Failure),
+    /// The run cannot go on.
+    Ends(String),
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Trouble::Fails(failure)
+    }
+}
+
+impl From<Code> for Trouble {
+    fn from(code: Code) -> Self {
+        failure_of(code).map_or_else(|| Trouble::Ends(format!("the driver answers {code}")), Trouble::Fails)
+    }
+}
+
+/// What is known of a call once it was made.
+pub(super) enum Made {
+    /// It is over.
+    Reply(Reply),
+    /// The thread waits for this, without the lock.
+    Waits(Wait),
+}
+
+/// What a thread waits for.
+pub(super) enum Wait {
+    /// Work on a device; with what is proven complete then.
+    Work(Work, Vec<u32>),
+    /// That a query says so, again and again.
+    Poll(Work, Vec<u32>),
+    /// A copy of the host's own, which returns when CUDA says it does.
+    Copy(Transfer, Ticket),
+    Sleep(Nanos),
+    Signal(SignalId),
+    Import(SignalId, Imported),
+    End(HostId),
+    Barrier(crate::base::BarrierId),
+}
+
+/// Work on a device, as the driver knows it.
+#[derive(Clone, Debug)]
+pub(super) enum Work {
+    Stream(DeviceId, Stream),
+    Event(driver::Event),
+    /// Of these streams.
+    Device(DeviceId, Vec<Stream>),
+}
+
+/// A copy or a memset that holds up the host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    pub(super) device: DeviceId,
+    pub(super) to: u64,
+    /// `None`: it is a memset.
+    pub(super) from: Option<u64>,
+    pub(super) size: u64,
+    /// `None`: in the legacy default stream, by a call that waits.
+    pub(super) stream: Option<Stream>,
+}
+
+impl Transfer {
+    /// Makes the call.
+    pub(super) fn make(&self) -> driver::Answer<()> {
+        let Transfer { to, from, size, stream, .. } = *self;
+        match (from, stream) {
+            (Some(from), Some(stream)) => driver::copy_async(to, from, size, stream),
+            (Some(from), None) => driver::copy(to, from, size),
+            (None, stream) => driver::set_to_zero(to, size, stream),
+        }
+    }
+}
+
+pub(super) type Answer<T> = Result<T, Trouble>;
+
+impl Session<'_> {
+    /// Makes a call, all of it that does not wait.
+    pub(super) fn make(&self, state: &mut State<'_>, by: By, call: &Call) -> Answer<Made> {
+        let reply = match call {
+            Call::Alloc { stream, pool, size } => self.alloc(state, by, call, (*stream, *pool, *size))?,
+            Call::Free { stream, alloc } => self.free(state, by, call, *stream, *alloc)?,
+            Call::Malloc { device, size, managed } => self.malloc(state, by, *device, *size, *managed)?,
+            Call::PlainFree { alloc } => self.plain_free(state, *alloc)?,
+            Call::Launch { stream, takes, uses, .. } => {
+                self.launch(state, by, call, *stream, *takes, uses)?
+            }
+            Call::HostFunction { stream, takes, gives, .. } => {
+                self.host_function(state, by, call, (*stream, *takes, *gives))?
+            }
+            Call::Copy { stream, blocking, takes, to, from } => {
+                return self.copy(state, by, call, (*stream, *blocking, *takes), (*to, *from));
+            }
+            Call::Memset { stream, blocking, takes, at } => {
+                return self.memset(state, by, call, (*stream, *blocking, *takes), *at);
+            }
+            Call::Record { stream, event } => self.record(state, by, call, *stream, *event)?,
+            Call::Wait { stream, event } => self.wait(state, by, call, *stream, *event)?,
+            Call::Sync(target) => {
+                let (work, cut) = self.work(state, *target)?;
+                return Ok(Made::Waits(Wait::Work(work, cut)));
+            }
+            Call::Poll(target) => {
+                let (work, cut) = self.work(state, *target)?;
+                return Ok(Made::Waits(Wait::Poll(work, cut)));
+            }
+            Call::Query(target) => self.query(state, by, *target)?,
+            Call::Sleep(duration) => return Ok(Made::Waits(Wait::Sleep(*duration))),
+            Call::Await(signal) => return Ok(Made::Waits(Wait::Signal(*signal))),
+            Call::Import { under, into } => return Ok(Made::Waits(Wait::Import(*under, *into))),
+            Call::Join(host) => return Ok(Made::Waits(Wait::End(*host))),
+            Call::Barrier(barrier) => return Ok(Made::Waits(Wait::Barrier(*barrier))),
+            Call::Signal(signal) => {
+                self.meetings.give(*signal);
+                Reply::Done
+            }
+            Call::Expect { expect, operands } => {
+                if !state.silent.contains(&by.1) {
+                    let what = What::Expect(*expect, operands.clone());
+                    state.log.host(self.now(), by, None, what);
+                }
+                Reply::Done
+            }
+            Call::ExpectReady { .. } => Reply::Done,
+            Call::Snapshot(snapshot) => {
+                state.log.host(self.now(), by, None, What::Snapshot(*snapshot));
+                Reply::Done
+            }
+            // What the host itself touches of a device's memory is left alone: after a free it could end the process.
+            Call::Touch(_) | Call::Spawn(_) | Call::Exit => Reply::Done,
+            other => self.manage(state, by, other)?,
+        };
+        Ok(Made::Reply(reply))
+    }
+
+    /// The stream of an operation, on its device, which is current from now on.
+    fn stream(&self, state: &State<'_>, stream: StreamId) -> Answer<(DeviceId, Stream)> {
+        let device = self.program.setup.streams[stream].device;
+        self.enter(device)?;
+        Ok((device, state.streams[stream].or(Failure::InvalidResourceHandle)?))
+    }
+
+    /// An operation was put into a stream.
+    fn submitted(&self, state: &mut State<'_>, by: By, call: &Call, stream: StreamId) -> Ticket {
+        let submitted = &mut state.submitted[stream.index()];
+        *submitted += 1;
+        let ticket = Ticket { stream, seq: *submitted };
+        state.log.host(self.now(), by, Some(ticket), What::Submitted(call.clone()));
+        ticket
+    }
+
+    /// The operation that comes next in a stream.
+    fn next(&self, state: &State<'_>, stream: StreamId) -> Ticket {
+        Ticket { stream, seq: state.submitted[stream.index()] + 1 }
+    }
+
+    fn alloc(
+        &self,
+        state: &mut State<'_>,
+        by: By,
+        call: &Call,
+        (stream, pool, size): (StreamId, Option<PoolId>, Bytes),
+    ) -> Answer<Reply> {
+        let (device, handle) = self.stream(state, stream)?;
+        // The pool that the program has left to the driver is named by the event of the call only.
+        let is_current = pool == state.current[device] && state.current[device].is_some();
+        let named = pool.map(|pool| state.pools[pool].or(Failure::InvalidValue)).transpose()?;
+        let from = named.filter(|_| !is_current);
+        let address = driver::alloc(size.0, from, handle)?;
+        let ticket = self.next(state, stream);
+        let decision = match address {
+            0 => crate::trace::Decision::null(),
+            address => state.memory.place(address, size, pool),
+        };
+        state.log.host(self.now(), by, Some(ticket), What::Decided(decision.clone()));
+        self.submitted(state, by, call, stream);
+        Ok(Reply::Allocated(decision))
+    }
+
+    fn free(
+        &self,
+        state: &mut State<'_>,
+        by: By,
+        call: &Call,
+        stream: StreamId,
+        alloc: AllocId,
+    ) -> Answer<Reply> {
+        let (_, handle) = self.stream(state, stream)?;
+        let address = state.memory.of(alloc).map_or(0, |live| live.range.start);
+        driver::free(address, handle)?;
+        if alloc == AllocId::NULL {
+            return Ok(Reply::Freed(None));
+        }
+        state.memory.free(alloc);
+        Ok(Reply::Freed(Some(self.submitted(state, by, call, stream))))
+    }
+
+    fn malloc(
+        &self,
+        state: &mut State<'_>,
+        by: By,
+        device: DeviceId,
+        size: Bytes,
+        managed: bool,
+    ) -> Answer<Reply> {
+        self.enter(device)?;
+        // `cudaMalloc` of nothing gives the null pointer, where the driver's own call refuses it.
+        let decision = match size {
+            Bytes::ZERO if !managed => crate::trace::Decision::null(),
+            size => {
+                let address = driver::malloc(size.0, managed)?;
+                state.memory.place(address, size, None)
+            }
+        };
+        state.log.host(self.now(), by, None, What::Decided(decision.clone()));
+        Ok(Reply::Allocated(decision))
+    }
+
+    fn plain_free(&self, state: &mut State<'_>, alloc: AllocId) -> Answer<Reply> {
+        let address = state.memory.of(alloc).map_or(0, |live| live.range.start);
+        driver::plain_free(address)?;
+        state.memory.free(alloc);
+        Ok(Reply::Freed(None))
+    }
+
+    fn launch(
+        &self,
+        state: &mut State<'_>,
+        by: By,
+        call: &Call,
+        stream: StreamId,
+        takes: Takes,
+        uses: &[Use],
+    ) -> Answer<Reply> {
+        let (device, handle) = self.stream(state, stream)?;
+        self.may_touch(state, device, uses)?;
+        let kernel = self.gpus[device].kernel;
+        let ticket = self.next(state, stream);
+        state.marks.mark(device, handle, by, ticket, false);
+        let length = match takes {
+            Takes::For(law) => state.durations.draw(by.1, &law),
+            Takes::Until(_) => Nanos::ZERO,
+        };
+        let State { launches, memory, .. } = state;
+        launches.launch(memory, by, (kernel, handle), length, uses)?;
+        if let Takes::Until(signal) = takes {
+            self.call_back(handle, Nanos::ZERO, Some(signal), None)?;
+        }
+        self.submitted(state, by, call, stream);
+        state.marks.mark(device, handle, by, ticket, true);
+        Ok(Reply::Done)
+    }
+
+    /// A kernel that touches what its device cannot reach would end the context, so it is not launched.
+    fn may_touch(&self, state: &State<'_>, device: DeviceId, uses: &[Use]) -> Answer<()> {
+        if self.gpus.len() < 2 && self.program.setup.pools.iter().all(|pool| pool.location.device().is_some())
+        {
+            return Ok(());
+        }
+        for touched in uses {
+            let pool =
+                touched.memory.alloc().and_then(|alloc| state.memory.of(alloc)).and_then(|live| live.pool);
+            if let Some(Held::Here(pool)) = pool.map(|pool| state.pools[pool]) {
+                let reach = super::readings::reach(pool, self.gpus[device])?;
+                let reach = Reach::of_flag(reach.into()).unwrap_or(Reach::None);
+                if !reach.allows(touched.access) {
+                    return Err(Failure::IllegalAddress.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn host_function(
+        &self,
+        state: &mut State<'_>,
+        by: By,
+        call: &Call,
+        (stream, takes, gives): (StreamId, Takes, Option<SignalId>),
+    ) -> Answer<Reply> {
+        let (device, handle) = self.stream(state, stream)?;
+        let (length, until) = match takes {
+            Takes::For(law) => (state.durations.draw(by.1, &law), None),
+            Takes::Until(signal) => (Nanos::ZERO, Some(signal)),
+        };
+        let ticket = self.next(state, stream);
+        state.marks.mark(device, handle, by, ticket, false);
+        self.call_back(handle, length, until, gives)?;
+        self.submitted(state, by, call, stream);
+        state.marks.mark(device, handle, by, ticket, true);
+        Ok(Reply::Done)
+    }
+
+    /// A function of the host in a stream: it runs so long, waits for a signal, and gives another one.
+    fn call_back(
+        &self,
+        stream: Stream,
+        length: Nanos,
+        until: Option<SignalId>,
+        gives: Option<SignalId>,
+    ) -> Answer<()> {
+        let meetings = Arc::clone(&self.meetings);
+        let host = Arc::clone(&self.host);
+        let function = move || {
+            if length > Nanos::ZERO {
+                host.sleep(length);
+            }
+            if let Some(signal) = until {
+                host.waits(&mut || {
+                    meetings.await_signal(signal).ok();
+                });
+            }
+            if let Some(signal) = gives {
+                meetings.give(signal);
+            }
+        };
+        Ok(driver::launch_host(stream, Box::new(function))?)
+    }
+
+    fn record(
+        &self,
+        state: &mut State<'_>,
+        by: By,
+        call: &Call,
+        stream: StreamId,
+        event: EventId,
+    ) -> Answer<Reply> {
+        let (device, handle) = self.stream(state, stream)?;
+        let mut recorded = self.event(state, event)?;
+        let is_elsewhere = self.gpus[recorded.device].ordinal != self.gpus[device].ordinal;
+        if is_elsewhere && recorded.latest.is_none() && self.program.setup.events[event].device.is_none() {
+            driver::destroy_event(recorded.event).ok();
+            recorded = self.make_event(event, Some(device))?;
+            self.enter(device)?;
+        }
+        driver::record(recorded.event, handle)?;
+        recorded.latest = Some(self.submitted(state, by, call, stream));
+        state.events[event] = Held::Here(recorded);
+        Ok(Reply::Done)
+    }
+
+    pub(super) fn event(&self, state: &State<'_>, event: EventId) -> Answer<super::session::Recorded> {
+        Ok(state.events[event].or(Failure::InvalidResourceHandle)?)
+    }
+
+    fn wait(
+        &self,
+        state: &mut State<'_>,
+        by: By,
+        call: &Call,
+        stream: StreamId,
+        event: EventId,
+    ) -> Answer<Reply> {
+        let (_, handle) = self.stream(state, stream)?;
+        driver::wait(handle, self.event(state, event)?.event)?;
+        self.submitted(state, by, call, stream);
+        Ok(Reply::Done)
+    }
+
+    /// What a synchronise waits for, and what is proven complete by it.
+    fn work(&self, state: &State<'_>, target: Target) -> Answer<(Work, Vec<u32>)> {
+        let mut cut = state.observed.clone();
+        let work = match target {
+            Target::Stream(stream) => {
+                let (device, handle) = self.stream(state, stream)?;
+                cut[stream.index()] = state.submitted[stream.index()];
+                Work::Stream(device, handle)
+            }
+            Target::Event(event) => {
+                let recorded = self.event(state, event)?;
+                if let Some(latest) = recorded.latest {
+                    let counter = &mut cut[latest.stream.index()];
+                    *counter = latest.seq.max(*counter);
+                }
+                Work::Event(recorded.event)
+            }
+            Target::Device(device) => {
+                let mut streams = Vec::new();
+                for (stream, setup) in self.program.setup.streams.iter_enumerated() {
+                    if setup.device == device {
+                        cut[stream.index()] = state.submitted[stream.index()];
+                        streams.extend(state.streams[stream].here());
+                    }
+                }
+                Work::Device(device, streams)
+            }
+        };
+        Ok((work, cut))
+    }
+
+    fn query(&self, state: &mut State<'_>, by: By, target: Target) -> Answer<Reply> {
+        let (work, cut) = self.work(state, target)?;
+        if !self.is_complete(&work)? {
+            return Err(Failure::NotReady.into());
+        }
+        state.log.host(self.now(), by, None, What::Seen(cut));
+        Ok(Reply::Done)
+    }
+
+    /// A device has no query of its own: it is complete once all that is asked of it is.
+    pub(super) fn is_complete(&self, work: &Work) -> Answer<bool> {
+        match work {
+            Work::Stream(device, stream) => {
+                self.enter(*device)?;
+                Ok(driver::query_stream(*stream)?)
+            }
+            Work::Event(event) => Ok(driver::query_event(*event)?),
+            Work::Device(device, streams) => {
+                self.enter(*device)?;
+                for stream in streams {
+                    if !driver::query_stream(*stream)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    fn copy(
+        &self,
+        state: &mut State<'_>,
+        by: By,
+        call: &Call,
+        (stream, blocking, takes): (StreamId, bool, Law),
+        (to, from): (Use, Use),
+    ) -> Answer<Made> {
+        let (target, source) = (state.memory.address(&to), state.memory.address(&from));
+        let (target, source) = (target.ok_or(Failure::InvalidValue)?, source.ok_or(Failure::InvalidValue)?);
+        let transfer = (target, Some(source), to.size.0);
+        // Of pageable memory a copy waits whoever's call it is; then other threads go on meanwhile.
+        let is_pageable = |at: &Use| matches!(at.memory, Memory::Pageable(_));
+        let waits = blocking || is_pageable(&to) || is_pageable(&from);
+        let made = self.transfer(state, by, call, (stream, blocking, takes), transfer, waits)?;
+        state.memory.copied(&to, &from);
+        Ok(made)
+    }
+
+    fn memset(
+        &self,
+        state: &mut State<'_>,
+        by: By,
+        call: &Call,
+        how: (StreamId, bool, Law),
+        at: Use,
+    ) -> Answer<Made> {
+        let address = state.memory.address(&at).ok_or(Failure::InvalidValue)?;
+        let made = self.transfer(state, by, call, how, (address, None, at.size.0), how.1)?;
+        state.memory.overwritten(&at);
+        for word in state.memory.words(&at) {
+            state.memory.stamp(word.address, Stamp { pattern: 0, by: by.1 });
+        }
+        Ok(made)
+    }
+
+    /// A copy or a memset; where the program states how long it runs, a kernel makes up for that before it.
+    fn transfer(
+        &self,
+        state: &mut State<'_>,
+        by: By,
+        call: &Call,
+        (stream, blocking, takes): (StreamId, bool, Law),
+        (to, from, size): (u64, Option<u64>, u64),
+        waits: bool,
+    ) -> Answer<Made> {
+        let (device, handle) = self.stream(state, stream)?;
+        let ticket = self.next(state, stream);
+        state.marks.mark(device, handle, by, ticket, false);
+        let length = state.durations.draw(by.1, &takes);
+        if length > Nanos::ZERO {
+            let kernel = self.gpus[device].kernel;
+            let State { launches, memory, .. } = state;
+            launches.launch(memory, by, (kernel, handle), length, &[])?;
+        }
+        let transfer = Transfer { device, to, from, size, stream: (!blocking).then_some(handle) };
+        if !waits {
+            transfer.make()?;
+        }
+        self.submitted(state, by, call, stream);
+        if waits {
+            return Ok(Made::Waits(Wait::Copy(transfer, ticket)));
+        }
+        state.marks.mark(device, handle, by, ticket, true);
+        Ok(Made::Reply(Reply::Done))
+    }
+}

@@ -1,0 +1,92 @@
+//! When operations started and ended, by events that are recorded around them.
+//!
+//! Rules: CUDA driver API, `cuEventElapsedTime` (in milliseconds, with a resolution of about half a microsecond).
+
+use super::driver::{self, Answer, Event, Stream};
+use super::log::{Log, What};
+use crate::base::{DeviceId, HostId, Nanos, StmtId};
+use crate::trace::Ticket;
+use std::collections::BTreeMap;
+
+/// An event that was recorded at the start or the end of an operation.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    device: DeviceId,
+    event: Event,
+    by: (HostId, StmtId),
+    ticket: Ticket,
+    is_end: bool,
+}
+
+/// Where a device's times are counted from.
+#[derive(Clone, Copy, Debug)]
+struct Base {
+    event: Event,
+    at: Nanos,
+}
+
+/// All of a run.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    bases: BTreeMap<DeviceId, Base>,
+    pending: Vec<Mark>,
+    spare: BTreeMap<DeviceId, Vec<Event>>,
+}
+
+impl Marks {
+    /// Times of the current context's device count from here, which is this time of the run.
+    pub(super) fn begin(&mut self, device: DeviceId, at: Nanos) -> Answer<()> {
+        let event = driver::create_event(true, false)?;
+        driver::record(event, Stream::LEGACY)?;
+        driver::synchronise_event(event)?;
+        self.bases.insert(device, Base { event, at });
+        Ok(())
+    }
+
+    /// Marks this place of a stream, whose context is current, as the start or the end of an operation. A time is not worth a failure:
+    /// where the driver has no event for it, it stays unknown.
+    pub(super) fn mark(
+        &mut self,
+        device: DeviceId,
+        stream: Stream,
+        by: (HostId, StmtId),
+        ticket: Ticket,
+        is_end: bool,
+    ) {
+        let spare = self.spare.entry(device).or_default();
+        let Some(event) = spare.pop().or_else(|| driver::create_event(true, false).ok()) else { return };
+        match driver::record(event, stream) {
+            Ok(()) => self.pending.push(Mark { device, event, by, ticket, is_end }),
+            Err(_) => spare.push(event),
+        }
+    }
+
+    /// Tells the times of what has completed.
+    pub(super) fn tell(&mut self, log: &mut Log) {
+        let Self { bases, pending, spare } = self;
+        pending.retain(|mark| {
+            if driver::query_event(mark.event) != Ok(true) {
+                return true;
+            }
+            if let Some(Base { event, at }) = bases.get(&mark.device)
+                && let Ok(milliseconds) = driver::elapsed(*event, mark.event)
+            {
+                let what = if mark.is_end { What::End } else { What::Start };
+                let since = Nanos((f64::from(milliseconds.max(0.0)) * 1e6).round() as u64);
+                log.device(at.after(since), mark.by, mark.ticket, what);
+            }
+            spare.entry(mark.device).or_default().push(mark.event);
+            false
+        });
+    }
+
+    /// Lets go of all events.
+    pub(super) fn end(&mut self) {
+        let bases = std::mem::take(&mut self.bases).into_values().map(|base| base.event);
+        let spare = std::mem::take(&mut self.spare).into_values().flatten();
+        let pending = self.pending.drain(..).map(|mark| mark.event);
+        bases.chain(spare).chain(pending).for_each(|event| {
+            driver::destroy_event(event).ok();
+        });
+    }
+}

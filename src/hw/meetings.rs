@@ -1,0 +1,145 @@
+//! Where host threads meet: signals, barriers, and the ends of threads. None of that is a call of CUDA.
+//!
+//! Nobody waits for ever: a wait during which nothing at all has happened for long ends the run.
+
+use crate::base::{BarrierId, HostId, SignalId};
+use crate::trace::Setup;
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// After so long without a signal, a barrier passed or a thread ended, those that wait give up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The run was given up: what was waited for does not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct GivenUp;
+
+#[derive(Debug, Default)]
+struct State {
+    given: Vec<bool>,
+    ended: Vec<bool>,
+    /// For each barrier how many have come to it, and how often it has let go.
+    barriers: BTreeMap<BarrierId, (u32, u64)>,
+    /// Counts what happens.
+    happened: u64,
+    given_up: bool,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Meetings {
+    state: Mutex<State>,
+    changed: Condvar,
+    sizes: Vec<u32>,
+}
+
+impl Meetings {
+    pub(super) fn new(setup: &Setup) -> Self {
+        let (given, ended) = (vec![false; setup.signals], vec![false; setup.hosts]);
+        let state = Mutex::new(State { given, ended, ..State::default() });
+        Self { state, changed: Condvar::new(), sizes: setup.barriers.iter().copied().collect() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn happens(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.lock();
+        change(&mut state);
+        state.happened += 1;
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn until(&self, is_so: impl Fn(&State) -> bool) -> Result<(), GivenUp> {
+        let mut state = self.lock();
+        while !is_so(&state) {
+            if state.given_up {
+                return Err(GivenUp);
+            }
+            let before = state.happened;
+            let (woken, timeout) =
+                self.changed.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            if timeout.timed_out() && state.happened == before {
+                state.given_up = true;
+                self.changed.notify_all();
+            }
+        }
+        Ok(())
+    }
+
+    /// A signal is given, and stays so.
+    pub(super) fn give(&self, signal: SignalId) {
+        self.happens(|state| state.given[signal.index()] = true);
+    }
+
+    pub(super) fn await_signal(&self, signal: SignalId) -> Result<(), GivenUp> {
+        self.until(|state| state.given[signal.index()])
+    }
+
+    /// A thread begins; it may have run before.
+    pub(super) fn begins(&self, host: HostId) {
+        self.happens(|state| state.ended[host.index()] = false);
+    }
+
+    pub(super) fn ends(&self, host: HostId) {
+        self.happens(|state| state.ended[host.index()] = true);
+    }
+
+    pub(super) fn join(&self, host: HostId) -> Result<(), GivenUp> {
+        self.until(|state| state.ended[host.index()])
+    }
+
+    /// Waits until as many as it counts have come to a barrier.
+    pub(super) fn come_to(&self, barrier: BarrierId) -> Result<(), GivenUp> {
+        let size = self.sizes[barrier.index()];
+        let mut round = 0;
+        self.happens(|state| {
+            let (come, rounds) = state.barriers.entry(barrier).or_default();
+            round = *rounds;
+            *come += 1;
+            if *come == size {
+                (*come, *rounds) = (0, *rounds + 1);
+            }
+        });
+        self.until(|state| state.barriers[&barrier].1 > round)
+    }
+
+    /// Everybody who waits gives up.
+    pub(super) fn give_up(&self) {
+        self.happens(|state| state.given_up = true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::IndexVec;
+
+    #[test]
+    fn threads_meet() {
+        let barriers = IndexVec::from_vec(vec![2]);
+        let setup = Setup { signals: 1, hosts: 2, barriers, ..Setup::default() };
+        let meetings = Meetings::new(&setup);
+        let (signal, barrier, child) = (SignalId::new(0), BarrierId::new(0), HostId::new(1));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                meetings.await_signal(signal).expect("it is given");
+                for _ in 0..100 {
+                    meetings.come_to(barrier).expect("both come");
+                }
+                meetings.ends(child);
+            });
+            meetings.give(signal);
+            for _ in 0..100 {
+                meetings.come_to(barrier).expect("both come");
+            }
+            meetings.join(child).expect("it ends");
+        });
+        meetings.give_up();
+        assert_eq!(meetings.come_to(barrier), Err(GivenUp));
+    }
+}

@@ -1,0 +1,262 @@
+//! The memory of a run: where allocations are, whose bytes they had before, and what the words that kernels stamp should hold.
+//!
+//! What a kernel finds in a word is compared with what the launch that was submitted last among those that write there has put
+//! there. In a program that orders its uses that is the last one to have written. It must not know the driver.
+
+use crate::base::{Bytes, HostBufferId, PoolId, StmtId};
+use crate::trace::{Access, AllocId, Decision, Memory as Named, Part, Range, Use};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+
+/// An allocation that was not freed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Live {
+    pub(super) range: Range,
+    pub(super) requested: Bytes,
+    /// The pool; `None`: outside of pools.
+    pub(super) pool: Option<PoolId>,
+}
+
+/// Bytes that an allocation had, and nobody has got since.
+#[derive(Clone, Copy, Debug)]
+struct Freed {
+    end: u64,
+    alloc: AllocId,
+}
+
+/// What a word holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) pattern: u64,
+    /// Who has put it there.
+    pub(super) by: StmtId,
+}
+
+/// A word that a kernel looks at or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) address: u64,
+    /// What it should hold before, where that is known.
+    pub(super) holds: Option<Stamp>,
+    pub(super) writes: bool,
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    live: BTreeMap<AllocId, Live>,
+    /// Where allocations were that are freed, for programs that go on with them.
+    gone: BTreeMap<AllocId, Live>,
+    freed: BTreeMap<u64, Freed>,
+    stamps: BTreeMap<u64, Stamp>,
+    hosts: BTreeMap<HostBufferId, u64>,
+    serial: u32,
+}
+
+/// Of the bytes of a use so many words are looked at: the first, the last, and some between.
+const WORDS: u64 = 4;
+
+/// Allocations start at a multiple of so many bytes, and take as many of them as they need.
+const ALIGNMENT: Bytes = Bytes(512);
+
+impl Memory {
+    /// A buffer of the host is at this address.
+    pub(super) fn is_at(&mut self, host: HostBufferId, address: u64) {
+        self.hosts.insert(host, address);
+    }
+
+    /// A new allocation. Of a pool, it says whose bytes it has got.
+    pub(super) fn place(&mut self, address: u64, requested: Bytes, pool: Option<PoolId>) -> Decision {
+        self.serial += 1;
+        let alloc = AllocId { slot: self.serial, serial: self.serial };
+        let size = requested.checked_round_up(ALIGNMENT).unwrap_or(requested);
+        let range = Range { start: address, size };
+        self.forget_stamps(range);
+        let takes = self.take(range);
+        self.live.insert(alloc, Live { range, requested, pool });
+        let decision = Decision::plain(alloc, range, requested, Bytes::ZERO);
+        match pool {
+            None => decision,
+            Some(_) => Decision { reuses: takes.first().map(|part| part.alloc), takes, ..decision },
+        }
+    }
+
+    /// The memory of another allocation under another name, which has nobody's bytes but its own.
+    pub(super) fn import(&mut self, address: u64, requested: Bytes, pool: PoolId) -> Decision {
+        self.serial += 1;
+        let alloc = AllocId { slot: self.serial, serial: self.serial };
+        let size = requested.checked_round_up(ALIGNMENT).unwrap_or(requested);
+        let range = Range { start: address, size };
+        self.live.insert(alloc, Live { range, requested, pool: Some(pool) });
+        Decision::plain(alloc, range, requested, Bytes::ZERO)
+    }
+
+    /// Whose bytes these were; they are nobody's any more.
+    fn take(&mut self, range: Range) -> SmallVec<[Part; 2]> {
+        let before = self.freed.range(..range.start).next_back().map(|(start, freed)| (*start, *freed));
+        let inside = self.freed.range(range.start..range.end()).map(|(start, freed)| (*start, *freed));
+        let found: Vec<(u64, Freed)> =
+            before.filter(|(_, freed)| freed.end > range.start).into_iter().chain(inside).collect();
+        let mut takes = SmallVec::new();
+        for (start, Freed { end, alloc }) in found {
+            self.freed.remove(&start);
+            if start < range.start {
+                self.freed.insert(start, Freed { end: range.start, alloc });
+            }
+            if end > range.end() {
+                self.freed.insert(range.end(), Freed { end, alloc });
+            }
+            takes.push(Part { alloc, size: Bytes(end.min(range.end()) - start.max(range.start)) });
+        }
+        takes
+    }
+
+    /// Where an allocation is or was.
+    pub(super) fn of(&self, alloc: AllocId) -> Option<Live> {
+        self.live.get(&alloc).or_else(|| self.gone.get(&alloc)).copied()
+    }
+
+    /// The driver has taken an allocation back.
+    pub(super) fn free(&mut self, alloc: AllocId) {
+        let Some(live) = self.live.remove(&alloc) else { return };
+        self.gone.insert(alloc, live);
+        if live.pool.is_some() && live.range.size > Bytes::ZERO {
+            // Another import of the same memory may have been freed before.
+            self.take(live.range);
+            self.freed.insert(live.range.start, Freed { end: live.range.end(), alloc });
+        }
+    }
+
+    /// The address of a use; `None`: of memory that was never allocated.
+    pub(super) fn address(&self, touched: &Use) -> Option<u64> {
+        let start = match touched.memory {
+            Named::Pinned(buffer) | Named::Pageable(buffer) => *self.hosts.get(&buffer)?,
+            memory => self.of(memory.alloc()?)?.range.start,
+        };
+        start.checked_add(touched.from.0)
+    }
+
+    /// The words that stand for the bytes of a use by a device.
+    pub(super) fn words(&self, touched: &Use) -> Vec<Word> {
+        let Some(start) = self.address(touched) else { return Vec::new() };
+        let first = start.next_multiple_of(8);
+        let Some(last) = (start + touched.size.0).checked_sub(8).map(|last| last & !7) else {
+            return Vec::new();
+        };
+        if first > last {
+            return Vec::new();
+        }
+        let step = (last - first) / (WORDS - 1) & !7;
+        let mut addresses: Vec<u64> = (0..WORDS - 1).map(|nth| first + nth * step).chain([last]).collect();
+        addresses.dedup();
+        let writes = touched.access != Access::Read;
+        // What is only written need not hold anything before, but what it does hold shows an overlap as well.
+        let word = |address| Word { address, holds: self.stamps.get(&address).copied(), writes };
+        addresses.into_iter().map(word).collect()
+    }
+
+    /// A word holds this from now on, by the order of submissions.
+    pub(super) fn stamp(&mut self, address: u64, stamp: Stamp) {
+        self.stamps.insert(address, stamp);
+    }
+
+    fn forget_stamps(&mut self, range: Range) {
+        let inside: Vec<u64> =
+            self.stamps.range(range.start..range.end()).map(|(address, _)| *address).collect();
+        inside.iter().for_each(|address| {
+            self.stamps.remove(address);
+        });
+    }
+
+    /// These bytes hold something else from now on, that is not known.
+    pub(super) fn overwritten(&mut self, touched: &Use) {
+        if let Some(start) = self.address(touched) {
+            self.forget_stamps(Range { start, size: touched.size });
+        }
+    }
+
+    /// These bytes hold what those held.
+    pub(super) fn copied(&mut self, to: &Use, from: &Use) {
+        let (Some(target), Some(source)) = (self.address(to), self.address(from)) else { return };
+        let end = source.saturating_add(from.size.0).saturating_sub(7);
+        let stamps: Vec<(u64, Stamp)> =
+            self.stamps.range(source..end.max(source)).map(|(address, stamp)| (*address, *stamp)).collect();
+        self.overwritten(to);
+        for (address, stamp) in stamps {
+            let moved = target + (address - source);
+            if moved % 8 == 0 {
+                self.stamps.insert(moved, stamp);
+            }
+        }
+    }
+
+    /// What is not freed, for the end of the run.
+    pub(super) fn take_live(&mut self) -> Vec<Live> {
+        std::mem::take(&mut self.live).into_values().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn pool() -> Option<PoolId> {
+        Some(PoolId::new(0))
+    }
+
+    fn touch(alloc: AllocId, from: u64, size: u64, access: Access) -> Use {
+        Use { memory: Named::Device(alloc), from: Bytes(from), size: Bytes(size), access }
+    }
+
+    #[test]
+    fn whose_bytes_an_allocation_has_is_known_by_address() {
+        let mut memory = Memory::default();
+        let x = memory.place(MIB, Bytes(1000), pool());
+        assert_eq!((x.range.size, x.reuses), (Bytes(1024), None));
+        memory.free(x.alloc);
+        let y = memory.place(MIB + 512, Bytes(2048), pool());
+        assert_eq!(y.takes.as_slice(), [Part { alloc: x.alloc, size: Bytes(512) }]);
+        memory.free(y.alloc);
+        let z = memory.place(MIB, Bytes(4096), pool());
+        let parts = [(x.alloc, 512), (y.alloc, 2048)].map(|(alloc, size)| Part { alloc, size: Bytes(size) });
+        assert_eq!((z.reuses, z.takes.as_slice()), (Some(x.alloc), &parts[..]));
+        assert_eq!(memory.place(MIB, Bytes(8), None).takes.len(), 0);
+    }
+
+    #[test]
+    fn words_hold_what_was_written_last() {
+        let mut memory = Memory::default();
+        let x = memory.place(MIB, Bytes(4096), pool()).alloc;
+        let whole = touch(x, 0, 4096, Access::Write);
+        let addresses: Vec<u64> = memory.words(&whole).iter().map(|word| word.address - MIB).collect();
+        assert_eq!(addresses, [0, 1360, 2720, 4088]);
+        let stamp = |pattern| Stamp { pattern, by: StmtId::new(3) };
+        memory.words(&whole).iter().for_each(|word| memory.stamp(word.address, stamp(7)));
+        assert!(memory.words(&whole).iter().all(|word| word.holds == Some(stamp(7)) && word.writes));
+        // A part has words of its own, of which nothing is known.
+        let part = touch(x, 8, 24, Access::Read);
+        assert!(memory.words(&part).iter().all(|word| word.holds.is_none() && !word.writes));
+        // A copy takes along what it copies, and what it overwrites is gone.
+        let y = memory.place(2 * MIB, Bytes(4096), pool()).alloc;
+        memory.copied(&touch(y, 0, 4096, Access::Write), &whole);
+        assert!(
+            memory.words(&touch(y, 0, 4096, Access::Read)).iter().all(|word| word.holds == Some(stamp(7)))
+        );
+        memory.overwritten(&touch(y, 0, 8, Access::Write));
+        assert_eq!(memory.words(&touch(y, 0, 8, Access::Read))[0].holds, None);
+        // So is what lies in a new allocation.
+        memory.free(x);
+        let z = memory.place(MIB, Bytes(4096), pool()).alloc;
+        assert!(memory.words(&touch(z, 0, 4096, Access::Read)).iter().all(|word| word.holds.is_none()));
+    }
+
+    #[test]
+    fn a_use_of_few_bytes_has_few_words() {
+        let mut memory = Memory::default();
+        let x = memory.place(MIB, Bytes(64), pool()).alloc;
+        let words = |from, size| memory.words(&touch(x, from, size, Access::Read)).len();
+        assert_eq!([words(0, 7), words(1, 8), words(0, 8), words(0, 16), words(3, 13)], [0, 0, 1, 2, 1]);
+    }
+}

@@ -1,0 +1,185 @@
+//! Calls about what exists, what is shared, and what can be read and set: none of them puts anything into a stream.
+
+use super::calls::{Answer, By, Trouble};
+use super::driver;
+use super::log::What;
+use super::readings::{attribute_of, is_told, of_device, reach};
+use super::session::{Held, Session, Shared, State};
+use super::structures::{Access, Location};
+use crate::base::{DeviceId, EventId, HostId, PoolId, SignalId, StreamId};
+use crate::trace::{Call, Exported, Failure, Imported, Reading, Reply, Resource};
+use std::ffi::c_uint;
+
+impl Session<'_> {
+    /// Makes such a call.
+    pub(super) fn manage(&self, state: &mut State<'_>, by: By, call: &Call) -> Answer<Reply> {
+        match call {
+            Call::Trim { pool, keep } => driver::trim(self.pool(state, *pool)?, keep.0)?,
+            Call::Set { pool, attribute, value } => {
+                driver::set_pool_attribute(self.pool(state, *pool)?, attribute_of(*attribute), *value)?;
+            }
+            Call::SetPool { device, pool } => {
+                driver::set_current_pool(self.gpus[*device].ordinal, self.pool(state, *pool)?)?;
+                state.current[*device] = Some(*pool);
+            }
+            Call::Grant { pool, device, reach } => {
+                let location = Location::device(self.gpus[*device].ordinal);
+                let flags = c_uint::try_from(reach.flag()).unwrap_or_default();
+                driver::set_access(self.pool(state, *pool)?, Access { location, flags })?;
+            }
+            Call::Read(reading) => {
+                let value = self.read(state, by.0, *reading)?;
+                state.log.host(self.now(), by, None, What::Value(value.into()));
+                return Ok(Reply::Value(value.into()));
+            }
+            Call::Peek(reading) => return self.peek(state, by, *reading),
+            Call::Elapsed { from, to } => return self.elapsed(state, by, *from, *to),
+            Call::Create { resource, .. } => self.create(state, *resource)?,
+            Call::Destroy(resource) => self.destroy(state, *resource)?,
+            Call::Export { what, under } => self.export(state, *what, *under)?,
+            other => return Err(Trouble::Ends(format!("hardware does not run this: {other:?}"))),
+        }
+        Ok(Reply::Done)
+    }
+
+    fn pool(&self, state: &State<'_>, pool: PoolId) -> Answer<driver::Pool> {
+        Ok(state.pools[pool].or(Failure::InvalidValue)?)
+    }
+
+    /// For an expectation. Where hardware tells nothing, the expectation is not judged.
+    fn peek(&self, state: &mut State<'_>, by: By, reading: Reading) -> Answer<Reply> {
+        if !is_told(reading) {
+            state.silent.push(by.1);
+            return Ok(Reply::Value(0));
+        }
+        Ok(Reply::Value(self.read(state, by.0, reading)?.into()))
+    }
+
+    fn read(&self, state: &State<'_>, host: HostId, reading: Reading) -> Answer<u64> {
+        Ok(match reading {
+            Reading::Pool(pool, figure) => {
+                let figures = super::readings::figures(self.pool(state, pool)?)?;
+                figures.figure(figure)
+            }
+            Reading::Device(device, figure) => of_device(self.enter(device)?, figure)?,
+            Reading::Access(pool, device) => reach(self.pool(state, pool)?, self.gpus[device])?.into(),
+            Reading::Peer(device, of) => {
+                let (device, of) = (self.gpus[device].ordinal, self.gpus[of].ordinal);
+                let can = device == of || driver::can_access_peer(device, of)?;
+                if can { 3 } else { 0 }
+            }
+            Reading::CurrentPool(device) => self.current_pool(state, host, device)?,
+            Reading::PoolItself(pool) => pool.index() as u64,
+            Reading::Graphs(..) => return Err(Failure::NotSupported.into()),
+        })
+    }
+
+    /// The number of the current pool of a device, of the names that the process has for pools.
+    fn current_pool(&self, state: &State<'_>, host: HostId, device: DeviceId) -> Answer<u64> {
+        let setup = &self.program.setup;
+        let current = driver::current_pool(self.gpus[device].ordinal)?;
+        let process = setup.process_of(host);
+        let is_it = |pool: &PoolId| {
+            setup.pools[*pool].process == process && state.pools[*pool].here() == Some(current)
+        };
+        Ok(setup.pools.indices().find(is_it).map_or(u64::MAX, |pool| pool.index() as u64))
+    }
+
+    fn elapsed(&self, state: &mut State<'_>, by: By, from: EventId, to: EventId) -> Answer<Reply> {
+        let [first, last] = [from, to].map(|event| self.event(state, event));
+        let (first, last) = (first?, last?);
+        self.enter(first.device)?;
+        let milliseconds = driver::elapsed(first.event, last.event)?;
+        let value = (f64::from(milliseconds) * 1e6).round() as i128;
+        state.log.host(self.now(), by, None, What::Value(value));
+        Ok(Reply::Value(value))
+    }
+
+    fn create(&self, state: &mut State<'_>, resource: Resource) -> Answer<()> {
+        match resource {
+            Resource::Stream(stream) => state.streams[stream] = Held::Here(self.make_stream(stream)?),
+            Resource::Event(event) => state.events[event] = Held::Here(self.make_event(event, None)?),
+            Resource::Pool(pool) => {
+                let made = self.make_pool(pool)?;
+                state.pools[pool] = Held::Here(made);
+                self.dress(pool, made)?;
+            }
+            Resource::Graph(_) | Resource::Exec(_) => return Err(Failure::NotSupported.into()),
+        }
+        Ok(())
+    }
+
+    fn destroy(&self, state: &mut State<'_>, resource: Resource) -> Answer<()> {
+        match resource {
+            Resource::Stream(stream) => self.destroy_stream(state, stream)?,
+            Resource::Event(event) => {
+                driver::destroy_event(self.event(state, event)?.event)?;
+                state.events[event] = Held::Gone;
+            }
+            Resource::Pool(pool) => {
+                driver::destroy_pool(self.pool(state, pool)?)?;
+                state.pools[pool] = Held::Gone;
+                for (device, current) in state.current.iter_mut_enumerated() {
+                    if *current == Some(pool) {
+                        *current = state.defaults[device];
+                    }
+                }
+            }
+            Resource::Graph(_) | Resource::Exec(_) => return Err(Failure::NotSupported.into()),
+        }
+        Ok(())
+    }
+
+    fn destroy_stream(&self, state: &mut State<'_>, stream: StreamId) -> Answer<()> {
+        let handle = state.streams[stream].or(Failure::InvalidResourceHandle)?;
+        self.enter(self.program.setup.streams[stream].device)?;
+        driver::destroy_stream(handle)?;
+        state.streams[stream] = Held::Gone;
+        Ok(())
+    }
+
+    fn export(&self, state: &mut State<'_>, what: Exported, under: SignalId) -> Answer<()> {
+        let shared = match what {
+            Exported::Pool(pool) => Shared::Pool(driver::export_pool(self.pool(state, pool)?)?),
+            Exported::Memory(alloc) => {
+                let live = state.memory.of(alloc).ok_or(Failure::InvalidValue)?;
+                Shared::Memory(driver::export_pointer(live.range.start)?, live.requested)
+            }
+            Exported::Event(event) => Shared::Event(driver::event_handle(self.event(state, event)?.event)?),
+        };
+        state.exported.insert(under, shared);
+        self.meetings.give(under);
+        Ok(())
+    }
+
+    /// Makes something of what was exported under a signal, which was given.
+    pub(super) fn import(
+        &self,
+        state: &mut State<'_>,
+        by: By,
+        under: SignalId,
+        into: Imported,
+    ) -> Answer<Reply> {
+        match (state.exported.get(&under).copied(), into) {
+            (Some(Shared::Pool(descriptor)), Imported::Pool(pool)) => {
+                state.pools[pool] = Held::Here(driver::import_pool(descriptor)?);
+                Ok(Reply::Done)
+            }
+            (Some(Shared::Event(handle)), Imported::Event(event)) => {
+                let device = self.program.setup.events[event].device.unwrap_or_else(|| DeviceId::from_raw(0));
+                self.enter(device)?;
+                let event_here = driver::open_event(handle)?;
+                let recorded = super::session::Recorded { event: event_here, device, latest: None };
+                state.events[event] = Held::Here(recorded);
+                Ok(Reply::Done)
+            }
+            (Some(Shared::Memory(data, size)), Imported::Memory(pool)) => {
+                let address = driver::import_pointer(self.pool(state, pool)?, data)?;
+                let decision = state.memory.import(address, size, pool);
+                state.log.host(self.now(), by, None, What::Decided(decision.clone()));
+                Ok(Reply::Allocated(decision))
+            }
+            _ => Err(Failure::InvalidValue.into()),
+        }
+    }
+}
