@@ -2,10 +2,14 @@
 //! that nothing here looks at a clock of its own.
 
 use crate::base::{Nanos, StmtId};
+use crate::scenario::Program;
 use crate::trace::Law;
 
 /// The machine that the host threads run on.
 pub trait Host: Send + Sync {
+    /// A run of this program begins; nothing has been asked of the driver for it.
+    fn begins(&self, _: &Program) {}
+
     /// The time since some moment before the run.
     fn now(&self) -> Nanos;
 

@@ -131,6 +131,7 @@ pub fn run(
     durations: &mut dyn Durations,
     observe: Observe,
 ) -> Result<Run, Unavailable> {
+    host.begins(program);
     let there = devices()?.len();
     let needed = program.setup.devices.iter().filter(|device| device.same_as.is_none()).count();
     if needed > there {
