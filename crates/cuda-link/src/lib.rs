@@ -133,7 +133,8 @@ pub fn open() -> Result<(), Unavailable> {
 }
 
 /// Fills the slots from somewhere else than the system's driver, such as a simulated one. What `lookup` does not know is
-/// missing, whether or not it was there before.
+/// missing, whether or not it was there before. A simulated driver in the same program must not export the names in [`NAMES`]
+/// itself: the linker would have two of each.
 ///
 /// # Safety
 ///
