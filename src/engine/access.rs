@@ -78,6 +78,11 @@ impl Grants {
         Ok(())
     }
 
+    /// A pool is another one, at home on this device.
+    pub(super) fn renew(&mut self, pool: PoolId, home: Option<DeviceId>) {
+        self.pools[pool] = Granted::of(home);
+    }
+
     /// What a device may do with the memory of a pool.
     pub(super) fn reach(&self, pool: PoolId, device: DeviceId) -> Reach {
         self.pools[pool].reach(device)

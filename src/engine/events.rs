@@ -21,13 +21,15 @@ pub(super) struct Happening {
 
 /// All events before the first call.
 pub(super) fn events(setup: &Setup) -> IndexVec<EventId, Happening> {
-    let home = |device: Option<DeviceId>| device.map(|device| setup.physical(device));
-    let happening = |event: &EventSetup| Happening {
-        process: event.process,
-        home: home(event.device),
-        happened: Nanos::ZERO,
-    };
-    setup.events.iter().map(happening).collect()
+    let home = |event: &EventSetup| event.device.map(|device| setup.physical(device));
+    setup.events.iter().map(|event| Happening::new(event, home(event))).collect()
+}
+
+impl Happening {
+    /// An event that was not recorded, of a device as the first process knows it.
+    pub(super) fn new(setup: &EventSetup, home: Option<DeviceId>) -> Self {
+        Self { process: setup.process, home, happened: Nanos::ZERO }
+    }
 }
 
 impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {

@@ -57,6 +57,29 @@ impl<A: Allocator, P: Progress, C: Chooser, S: Sink> Machine<A, P, C, S> {
         }
     }
 
+    /// A caller whose threads call one after the other has another one of them call: that one goes on no earlier than the
+    /// first one and the devices have got, and has seen what that one has.
+    pub fn hand_over(&mut self, from: HostId, to: HostId) {
+        let now = self.threads.hosts[from].now.max(self.progress.now());
+        let host = &mut self.threads.hosts[to];
+        host.now = host.now.max(now);
+        self.order.follow(from, to);
+    }
+
+    /// An operation that runs until a signal is given ends at this time without it, or now where that is over. `false`: no such
+    /// operation has started.
+    pub fn end_at(&mut self, ticket: Ticket, time: Nanos) -> bool {
+        let Some(Runs::Until(signal)) = self.order.operation(ticket).map(|operation| operation.runs) else {
+            return false;
+        };
+        let stalled = &mut self.threads.signals[signal].stalled;
+        let Some(nth) = stalled.iter().position(|other| *other == ticket) else { return false };
+        stalled.remove(nth);
+        let left = time.0.saturating_sub(self.progress.now().0);
+        self.progress.started(ticket, Nanos(left));
+        true
+    }
+
     /// Waits for other threads.
     pub(super) fn meet(&mut self, caller: Caller, awaited: Awaited) -> Poll<Result<Reply, Failure>> {
         let Caller { host, stmt, .. } = caller;

@@ -16,6 +16,7 @@ mod graphs;
 mod machine;
 mod meetings;
 mod priorities;
+mod renewal;
 mod resources;
 mod run;
 mod runner;

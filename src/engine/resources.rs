@@ -100,6 +100,29 @@ impl Resources {
         resources
     }
 
+    /// Whether nobody has a stream, an event or a pool, nor anything of it.
+    pub(super) fn is_vacant(&self, resource: Resource) -> bool {
+        match resource {
+            Resource::Pool(pool) => !self.is_there(pool),
+            other => self.exists(other).is_err(),
+        }
+    }
+
+    /// A stream or an event is another one, which is to be created.
+    pub(super) fn renew(&mut self, resource: Resource) {
+        *self.existence(resource) = Existence::Not;
+        self.is_any_missing = true;
+    }
+
+    /// A pool is another one, which is to be created.
+    pub(super) fn renew_pool(&mut self, pool: PoolId, setup: &PoolSetup) {
+        self.renew(Resource::Pool(pool));
+        self.homes[pool] = setup.location.device();
+        if setup.contradiction().is_some() {
+            self.pools[pool.index()] = Existence::Never;
+        }
+    }
+
     fn existence(&mut self, resource: Resource) -> &mut Existence {
         match resource {
             Resource::Stream(stream) => &mut self.streams[stream.index()],

@@ -12,7 +12,8 @@ use super::{Chooser, Machine, Progress};
 use crate::base::{EventId, IndexVec, PoolId, SignalId, reuse_on_clone};
 use crate::model::{Allocator, Origin};
 use crate::trace::{
-    Call, EventSetup, Exported, Failure, HandleType, Imported, Kind, Reply, Resource, Setup, Sink, Target,
+    Call, EventSetup, Exported, Failure, HandleType, Imported, Kind, PoolSetup, Reply, Resource, Setup, Sink,
+    Target,
 };
 use std::task::Poll;
 
@@ -44,22 +45,47 @@ struct Opened {
     same_as: Option<EventId>,
 }
 
+impl Sharing {
+    fn new(setup: &PoolSetup) -> Self {
+        Self { has_handle: setup.handle != HandleType::None, imported: setup.imported, source: None }
+    }
+}
+
+impl Opened {
+    fn new(setup: &EventSetup) -> Self {
+        Self { interprocess: setup.interprocess, same_as: None }
+    }
+}
+
 reuse_on_clone!(Shares { exported, pools, events, has_events });
 
 impl Shares {
     pub(super) fn new(setup: &Setup) -> Self {
-        let sharing = |pool: &crate::trace::PoolSetup| Sharing {
-            has_handle: pool.handle != HandleType::None,
-            imported: pool.imported,
-            source: None,
-        };
-        let opened = |event: &EventSetup| Opened { interprocess: event.interprocess, same_as: None };
         Self {
             exported: (0..setup.signals).map(|_| None).collect(),
-            pools: setup.pools.iter().map(sharing).collect(),
-            events: setup.events.iter().map(opened).collect(),
+            pools: setup.pools.iter().map(Sharing::new).collect(),
+            events: setup.events.iter().map(Opened::new).collect(),
             has_events: false,
         }
+    }
+
+    /// A pool is another one; whoever had the memory of the old one imports none of the new one.
+    pub(super) fn renew_pool(&mut self, pool: PoolId, setup: &PoolSetup) {
+        for sharing in self.pools.iter_mut().filter(|sharing| sharing.source == Some(pool)) {
+            sharing.source = None;
+        }
+        self.pools[pool] = Sharing::new(setup);
+    }
+
+    /// An event is another one.
+    pub(super) fn renew_event(&mut self, event: EventId, setup: &EventSetup) {
+        self.events[event] = Opened::new(setup);
+    }
+
+    /// The events that another process has opened this one as, or had.
+    pub(super) fn openings(&self, event: EventId) -> impl Iterator<Item = EventId> {
+        let is_same = move |opened: &Opened| opened.same_as == Some(event);
+        self.events.iter_enumerated().filter(move |(_, opened)| is_same(opened)).map(|(opening, _)| opening)
     }
 
     /// An imported pool gives out no memory, and is no device's own (CUDA Programming Guide 4.3.3.4.5).

@@ -11,8 +11,8 @@ pub use graphs::GraphMemory;
 
 use crate::base::{Bytes, DeviceId, PoolId, StreamId};
 use crate::trace::{
-    Account, AllocId, Attribute, Call, Cut, Decision, DeviceState, Failure, PoolPicture, PoolState,
-    Readiness, Refusals, Target, Ticket,
+    Account, AllocId, Attribute, Call, Cut, Decision, DeviceState, Failure, PoolPicture, PoolSetup,
+    PoolState, Readiness, Refusals, Target, Ticket,
 };
 
 /// What is known about progress at a call, one counter a stream each.
@@ -181,6 +181,13 @@ pub trait Allocator: GraphMemory + Clone {
     /// The end of a destroyed pool: all its physical memory goes back, once no allocation of it is live and all its frees are
     /// within `done`. Says how much that was; `None`: something is still in use, and nothing changes.
     fn end(&mut self, pool: PoolId, done: &Cut) -> Option<Bytes>;
+
+    /// Makes another pool of one that has ended or was never used. `false`: something of it is still in use, or this model
+    /// cannot do it; nothing changes.
+    fn renew(&mut self, pool: PoolId, setup: &PoolSetup) -> bool {
+        let _ = (pool, setup);
+        false
+    }
 
     /// Sets an attribute.
     ///

@@ -15,7 +15,7 @@ pub use deadlock::cycle;
 pub use flight::{Operation, Runs};
 
 use crate::base::{EventId, HostId, ProcessId, StreamId, fold, reuse_on_clone};
-use crate::trace::{Cause, Cut, Setup, StreamKind, Target, Ticket, join};
+use crate::trace::{Cause, Cut, Setup, StreamKind, StreamSetup, Target, Ticket, join};
 use clocks::Clocks;
 use flight::Flight;
 use history::History;
@@ -108,7 +108,7 @@ impl Order {
         let observed = events + setup.events.len() + hosts;
         let barriers = observed + 1;
         let rows = Rows { events, hosts: observed - hosts, observed, barriers, blocking: barriers + devices };
-        let lane = |stream: &crate::trace::StreamSetup| Lane {
+        let lane = |stream: &StreamSetup| Lane {
             device: stream.device.index(),
             process: setup.devices[stream.device].process,
             kind: stream.kind,
@@ -450,6 +450,26 @@ impl Order {
     /// How many operations of each stream have completed.
     pub fn completed(&self, into: &mut Vec<u32>) {
         self.flight.completed(into);
+    }
+
+    /// Makes another stream of one that nobody uses any more; its tickets count on. `false`: an operation of it, or one that
+    /// those come after, is not observed, so that it still tells something; or either is a legacy default stream.
+    pub fn renew_stream(&mut self, stream: StreamId, setup: &StreamSetup, process: ProcessId) -> bool {
+        let observed = self.observed();
+        let is_observed = self.clocks.get(stream.index()).iter().zip(observed).all(|(own, all)| own <= all);
+        let lane = &mut self.lanes[stream.index()];
+        if !is_observed || [lane.kind, setup.kind].contains(&StreamKind::Legacy) {
+            return false;
+        }
+        *lane = Lane { device: setup.device.index(), process, kind: setup.kind, fenced: 0, ..*lane };
+        true
+    }
+
+    /// Makes another event of one that nobody uses any more: it has not been recorded. What waits for an earlier record goes on
+    /// waiting for that.
+    pub fn renew_event(&mut self, event: EventId) {
+        self.records[event.index()] = None;
+        self.clocks.get_mut(self.rows.events + event.index()).fill(0);
     }
 
     /// How many operations are in flight.

@@ -398,6 +398,17 @@ impl Allocator for Cuda {
         Some(released)
     }
 
+    fn renew(&mut self, id: PoolId, setup: &PoolSetup) -> bool {
+        let pool = &mut self.pools[id];
+        if pool.ledger.total() > 0 {
+            return false;
+        }
+        let host = DeviceId::from_usize(self.devices.len() - 1);
+        let home = setup.location.device().map_or(host, |device| self.graphs.physical(device));
+        *pool = Pool::new(setup, home, self.rules.granule, pool.streams());
+        true
+    }
+
     fn set(&mut self, pool: PoolId, attribute: Attribute, value: u64) -> Result<(), Failure> {
         self.pools[pool].set(attribute, value)
     }

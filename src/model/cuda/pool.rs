@@ -119,6 +119,11 @@ impl Pool {
         }
     }
 
+    /// How many streams may free its memory.
+    pub(super) fn streams(&self) -> usize {
+        self.blocks.len() - 1
+    }
+
     /// Takes a tile off all indexes, so that it may change.
     pub(super) fn lift(&mut self, id: TileId) {
         let tile = self.tiles[id];
