@@ -6,6 +6,7 @@
 //!
 //! Rules: CUDA driver API.
 
+mod calibrate;
 mod calls;
 mod driver;
 mod host;
@@ -21,6 +22,7 @@ mod session;
 mod structures;
 mod threads;
 
+pub use calibrate::{Measured, calibrate};
 pub use driver::Code;
 pub use host::{Durations, Host, Observe};
 pub use kernels::{KERNEL, MODULE, Overlap, STAMPS_MAX};

@@ -55,6 +55,11 @@ impl Machine {
         }
         Ok(machine)
     }
+
+    /// The first device of those that were opened.
+    pub(super) fn first(&self) -> Gpu {
+        self.gpus[0]
+    }
 }
 
 /// What stands behind a name.
