@@ -1,0 +1,11 @@
+//! Two runs of a scenario side by side: what each did, and where they differ.
+//!
+//! A run is recorded from its events alone, so that one of the two can come from a device. What is different is told at the
+//! statement, with what documents say about it: `docs/compare.md`. How that looks is the report's affair.
+
+mod owners;
+mod record;
+mod trace;
+
+pub use record::Recorder;
+pub use trace::{Does, Figures, Got, Key, Made, Operation, Outcome, Read, StateTold, Told, TooLong, Trace};
