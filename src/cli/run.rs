@@ -142,7 +142,7 @@ impl Run {
         };
         let settings = Settings { seed: self.seed, options, accepted, remedies: Remedies::Tried };
         if !self.set.is_empty() {
-            let Some(values) = sweep::Values::read(&self.set)? else { return Ok(Status::Wrong) };
+            let Some(values) = sweep::Values::read("--set", &self.set)? else { return Ok(Status::Wrong) };
             let variant = self.variant.as_deref();
             let settings =
                 sweep::Sweeping { settings, variant, model: self.model, jitter: self.jitter, levels };
