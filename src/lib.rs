@@ -3,6 +3,7 @@
 pub mod base;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod compare;
 pub mod edit;
 pub mod engine;
 pub mod explore;

@@ -10,6 +10,7 @@
 mod annotations;
 mod backend;
 mod check;
+mod compare;
 mod diagnostics;
 mod excerpt;
 mod explain;
@@ -64,6 +65,7 @@ enum Command {
     Run(run::Run),
     Explore(explore::Explore),
     Replay(replay::Replay),
+    Compare(compare::Compare),
     Check(check::Check),
     Test(test::Test),
     Fmt(fmt::Fmt),
@@ -148,6 +150,7 @@ pub fn main() -> ExitCode {
         Command::Run(run) => run.run(),
         Command::Explore(explore) => explore.run(),
         Command::Replay(replay) => replay.run(),
+        Command::Compare(compare) => compare.run(),
         Command::Check(check) => check.run(),
         Command::Test(test) => test.run(),
         Command::Fmt(fmt) => fmt.run(),

@@ -162,7 +162,7 @@ impl Run {
                     "--set goes through simulations: give it without --backend cuda",
                 ));
             }
-            let Some(values) = sweep::Values::read(&self.set)? else { return Ok(Status::Wrong) };
+            let Some(values) = sweep::Values::read("--set", &self.set)? else { return Ok(Status::Wrong) };
             let variant = self.variant.as_deref();
             let settings =
                 sweep::Sweeping { settings, variant, model: self.model, jitter: self.jitter, levels };

@@ -21,8 +21,8 @@ use crate::trace::{Detail, Event, Failure, Nothing, Severity, Sink};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A run of at most so many statements is recorded to explain what was found in it.
-const RECORDED_MAX: u64 = 1_000_000;
+/// A run of at most so many statements is recorded, to explain what was found in it or to compare it with another one.
+pub(super) const RECORDED_MAX: u64 = 1_000_000;
 
 /// A search that decides lines about all timings goes so far, where nothing says otherwise.
 const PROOF_LIMIT: u64 = 1_000_000;

@@ -4,7 +4,7 @@
 
 use super::outside::{self, Complaint, Output, Status};
 use super::{Scenario, Settings, diagnostics, run::Format};
-use crate::base::{Diagnostic, Severity, Span};
+use crate::base::{Diagnostic, Edit, Severity, Span};
 use crate::edit::{self, Assignment};
 use crate::profile::Profile;
 use crate::report::{Notation, Sweep, SweepRow, Tally};
@@ -17,21 +17,31 @@ const ROWS_MAX: usize = 1_000;
 
 /// What the arguments ask for.
 pub(super) struct Values {
+    /// The name of the argument.
+    argument: &'static str,
     assignments: Vec<Assignment>,
 }
 
 /// A combination: for each assignment, which of its values.
-type Choice = Vec<usize>;
+pub(super) type Choice = Vec<usize>;
+
+/// The scenario with a combination of values.
+pub(super) struct Changed {
+    pub(super) scenario: Scenario,
+    pub(super) program: Program,
+    /// What was written into the text, one assignment after the other.
+    pub(super) edits: Vec<Vec<Edit>>,
+}
 
 impl Values {
-    /// Reads the arguments; `None` for mistakes that were shown.
-    pub(super) fn read(arguments: &[String]) -> Result<Option<Self>, Complaint> {
+    /// Reads the arguments of this name; `None` for mistakes that were shown.
+    pub(super) fn read(argument: &'static str, values: &[String]) -> Result<Option<Self>, Complaint> {
         let mut assignments: Vec<Assignment> = Vec::new();
-        for argument in arguments {
-            match edit::read_assignment(argument) {
+        for value in values {
+            match edit::read_assignment(value) {
                 Ok(assignment) => assignments.push(assignment),
                 Err(diagnostic) => {
-                    show(argument, &diagnostic);
+                    show(argument, value, &diagnostic);
                     return Ok(None);
                 }
             }
@@ -40,7 +50,7 @@ impl Values {
             if assignments[..nth].iter().any(|before| before.name() == assignment.name()) {
                 let name = assignment.name();
                 return Err(Complaint::wrong(format!(
-                    "--set gives values to `{name}` twice: write them behind one another, `{name}=V,V`"
+                    "{argument} gives values to `{name}` twice: write them behind one another, `{name}=V,V`"
                 )));
             }
         }
@@ -48,14 +58,14 @@ impl Values {
         let rows = rows.fold(1usize, usize::saturating_mul);
         if rows > ROWS_MAX {
             return Err(Complaint::wrong(format!(
-                "--set asks for {rows} combinations of values, and {ROWS_MAX} are the most"
+                "{argument} asks for {rows} combinations of values, and {ROWS_MAX} are the most"
             )));
         }
-        Ok(Some(Self { assignments }))
+        Ok(Some(Self { argument, assignments }))
     }
 
     /// All combinations; the last name changes fastest.
-    fn choices(&self) -> Vec<Choice> {
+    pub(super) fn choices(&self) -> Vec<Choice> {
         let mut choices = vec![Choice::new()];
         for assignment in &self.assignments {
             let longer = choices.iter().flat_map(|choice| {
@@ -67,15 +77,16 @@ impl Values {
     }
 
     /// The scenario with a combination of values; `None` for mistakes that were shown.
-    fn scenario(
+    pub(super) fn scenario(
         &self,
         scenario: &Scenario,
         choice: &Choice,
         sweeping: &Sweeping<'_>,
-    ) -> Result<Option<(Scenario, Program)>, Complaint> {
+    ) -> Result<Option<Changed>, Complaint> {
         let (mut scenario, mut model) = (scenario.clone(), sweeping.model);
         let mut text = scenario.text.clone();
         let mut written: Vec<(usize, Span)> = Vec::new();
+        let mut all_edits = Vec::new();
         for (nth, assignment) in self.assignments.iter().enumerate() {
             let (file, _) = crate::syntax::parse(&text);
             match edit::assign(&file, &text, &Profile::SETTINGS, assignment, choice[nth]) {
@@ -83,12 +94,13 @@ impl Values {
                     written.iter_mut().for_each(|(_, span)| *span = edit::moved(*span, &edits));
                     written.extend(place.map(|span| (nth, span)));
                     text = edit::apply(&text, &edits);
+                    all_edits.push(edits);
                 }
                 Err(_) if assignment.name() == "model" => {
                     match model_named(assignment.value(choice[nth]), assignment.values[choice[nth]]) {
                         Ok(other) => model = Some(other),
                         Err(diagnostic) => {
-                            show(&assignment.text, &diagnostic);
+                            show(self.argument, &assignment.text, &diagnostic);
                             return Ok(None);
                         }
                     }
@@ -100,7 +112,7 @@ impl Values {
                     }
                 }
                 Err(diagnostic) => {
-                    show(&assignment.text, &diagnostic);
+                    show(self.argument, &assignment.text, &diagnostic);
                     return Ok(None);
                 }
             }
@@ -111,7 +123,10 @@ impl Values {
             Ok((programs, _)) => {
                 let mut programs = programs.into_iter();
                 let program = programs.find(|program| program.variant.as_deref() == sweeping.variant);
-                Ok(program.map(|program| (changed, sweeping.asked_for(program, model))))
+                Ok(program.map(|program| {
+                    let program = sweeping.asked_for(program, model);
+                    Changed { scenario: changed, program, edits: all_edits }
+                }))
             }
             Err(diagnostics) => {
                 self.explain(&changed, choice, &written, &diagnostics);
@@ -141,7 +156,7 @@ impl Values {
                     help.edits.retain(|edit| span.start <= edit.span.start && edit.span.end <= span.end);
                     help.edits.iter_mut().for_each(|edit| edit.span = moved(edit.span));
                 }
-                return show(&assignment.text, &diagnostic);
+                return show(self.argument, &assignment.text, &diagnostic);
             }
         }
         let values = self.assignments.iter().zip(choice);
@@ -154,9 +169,9 @@ impl Values {
 }
 
 /// A mistake in an argument.
-fn show(argument: &str, diagnostic: &Diagnostic) {
+fn show(argument: &str, value: &str, diagnostic: &Diagnostic) {
     let colour = outside::colour(&io::stderr());
-    outside::print_error(&diagnostics::render("--set", argument, std::slice::from_ref(diagnostic), colour));
+    outside::print_error(&diagnostics::render(argument, value, std::slice::from_ref(diagnostic), colour));
 }
 
 /// What every combination has in common.
@@ -197,7 +212,9 @@ pub(super) fn run(
     let (mut title, mut origin) = (String::new(), None);
     let mut rows: Vec<SweepRow> = Vec::new();
     for choice in values.choices() {
-        let Some((changed, program)) = values.scenario(scenario, &choice, sweeping)? else {
+        let Some(Changed { scenario: changed, program, .. }) =
+            values.scenario(scenario, &choice, sweeping)?
+        else {
             return Ok(Status::Wrong);
         };
         let mut tally = Tally::new(&program);

@@ -5,6 +5,7 @@
 
 mod aspects;
 mod campaign;
+mod compare;
 mod document;
 mod findings;
 mod graph;
@@ -22,6 +23,7 @@ mod worst;
 
 use crate::explore::Strategy;
 pub use campaign::{Ended, Explored};
+pub use compare::{ComparedSide, SIMULATION, SideBySide};
 pub use document::Notation;
 pub use findings::{Told, explained, shown};
 pub use graph::Graph;

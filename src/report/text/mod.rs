@@ -4,6 +4,7 @@ mod allocations;
 mod aspects;
 mod calls;
 mod campaign;
+mod compare;
 mod devices;
 mod findings;
 mod graphs;

@@ -1,0 +1,251 @@
+//! `millpond compare`: one scenario twice, side by side, and where the two runs differ.
+//!
+//! It makes the two sides. What counts as a difference, and of which class one is, is not its affair.
+
+use super::outside::{self, Complaint, Output, Status};
+use super::scenario::RECORDED_MAX;
+use super::sweep::{Changed, Sweeping, Values};
+use super::{Accepted, Remedies, Scenario, Settings};
+use crate::base::grouped;
+use crate::compare::{Class, Common, Comparison, Recorder, Trace};
+use crate::edit;
+use crate::engine::Stop;
+use crate::report::{ComparedSide, Notation, Options, Origin, SIMULATION, SideBySide};
+use crate::scenario::{Levels, Program};
+use crate::trace::Model;
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Runs a scenario twice, side by side, and shows where the two runs differ
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The left side is the scenario as `run` would run it. --with says what is another
+one on the right side, and may be given several times:
+  seed=N, model=MODEL, profile=NAME|FILE, variant=NAME
+  NAME=VALUE      any value that `millpond run --set` knows, such as
+                  scratch.follow_event=off or turns=10
+Compared are how each call ends, which earlier allocations a new one takes the
+memory of, what pools hold, which values are read, and in which order operations
+end. Addresses never are.
+
+At the end of each difference stands what documents say about it:
+  differs      they leave no room: the sides are not the same allocator with the
+               same settings, or one of them is wrong
+  timing       another timing of the same program does this
+  unspecified  they leave it open
+What comes after a difference in the same pool may come from it, and is judged
+as that is. docs/compare.md has the rules.
+
+Examples:
+  millpond compare scenarios/reuse/opportunistic/twins.scn --with variant=off
+  millpond compare scenarios/guide/follow_event.scn --with model=oxicuda
+  millpond compare FILE --seed 1 --with seed=2 --allow timing
+  millpond compare FILE --with scratch.release_threshold=max --format json
+
+Exit status: 0 no difference but what is unspecified or allowed, 1 there is one,
+2 the input is wrong or cannot be read, 3 the run is too long to be compared")]
+pub(super) struct Compare {
+    /// The scenario; - is standard input
+    file: PathBuf,
+    /// What is another one on the right side; may be given several times
+    #[arg(long, value_name = "WHAT=VALUE")]
+    with: Vec<String>,
+    /// Draws the durations of kernels
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// A variant of the scenario rather than the scenario as it stands
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
+    /// The allocator, rather than the one that the scenario states [default: cuda]
+    #[arg(long, value_name = "MODEL", value_parser = super::models())]
+    model: Option<Model>,
+    /// Another value on both sides; may be given several times
+    #[arg(long, value_name = "NAME=V")]
+    set: Vec<String>,
+    /// The device and driver: default, data_centre, small_card, or a file like profiles/default.ron
+    #[arg(long, value_name = "NAME|FILE", default_value = "default", hide_default_value = true)]
+    profile: PathBuf,
+    /// Lets differences of this class and of better ones pass
+    #[arg(long, value_name = "CLASS", value_enum, default_value_t = Passing(Class::Unspecified), hide_default_value = true)]
+    allow: Passing,
+    /// A report for people; or data for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Writes to a file, once it is whole
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// A class that does not fail a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Passing(Class);
+
+impl ValueEnum for Passing {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Passing(Class::Unspecified), Passing(Class::Timing), Passing(Class::Differs)]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A report for people
+    Text,
+    /// JSON lines: a header, an object a difference, a summary
+    Json,
+}
+
+/// One side: a program, and what came of its run.
+struct Side {
+    program: Program,
+    origin: Origin,
+    backend: &'static str,
+    with: Vec<String>,
+    trace: Trace,
+}
+
+/// What the right side has of its own.
+#[derive(Default)]
+struct With {
+    seed: Option<u64>,
+    /// A variant, or the scenario as it stands.
+    variant: Option<Option<String>>,
+    /// What is set.
+    set: Vec<String>,
+}
+
+impl With {
+    fn read(arguments: &[String]) -> Result<Self, Complaint> {
+        let mut with = Self::default();
+        for argument in arguments {
+            let (name, value) = argument.split_once('=').unwrap_or((argument, ""));
+            match (name.trim(), value.trim()) {
+                ("seed", value) => {
+                    let seed = value.parse().map_err(|_| {
+                        Complaint::wrong(format!(
+                            "--with {argument}: a seed is a whole number, such as `seed=7`"
+                        ))
+                    });
+                    with.seed = Some(seed?);
+                }
+                ("variant", value) => {
+                    with.variant = Some(Some(value.to_owned()).filter(|name| !name.is_empty()));
+                }
+                _ => with.set.push(argument.clone()),
+            }
+        }
+        Ok(with)
+    }
+}
+
+impl Compare {
+    pub(super) fn run(&self) -> Result<Status, Complaint> {
+        if self.with.is_empty() {
+            return Err(Complaint::wrong(
+                "nothing says what is another one on the right side: give --with seed=N, model=MODEL, \
+                 profile=NAME, variant=NAME, or NAME=VALUE as `millpond run --set` has them",
+            ));
+        }
+        let with = With::read(&self.with)?;
+        let scenario = Scenario::read(&self.file)?.with_profile(&self.profile)?;
+        let Some(left) = self.changed("--set", &scenario, &self.set, self.variant.as_deref(), self.model)?
+        else {
+            return Ok(Status::Wrong);
+        };
+        let variant = with.variant.as_ref().map_or(self.variant.as_deref(), |variant| variant.as_deref());
+        let model = Some(left.program.setup.model);
+        let Some(right) = self.changed("--with", &left.scenario, &with.set, variant, model)? else {
+            return Ok(Status::Wrong);
+        };
+        let common = Common::of(&left.program, &right.program, |start| {
+            right
+                .edits
+                .iter()
+                .fold(start, |start, edits| edit::moved(crate::base::Span::new(start, start), edits).start)
+        });
+        let left = simulated(left, self.seed, &self.set)?;
+        let right = simulated(right, with.seed.unwrap_or(self.seed), &self.with)?;
+        self.report(left, right, &common)
+    }
+
+    /// The scenario with other values; `None` for mistakes that were shown.
+    fn changed(
+        &self,
+        argument: &'static str,
+        scenario: &Scenario,
+        set: &[String],
+        variant: Option<&str>,
+        model: Option<Model>,
+    ) -> Result<Option<Changed>, Complaint> {
+        let Some(programs) = scenario.programs() else { return Ok(None) };
+        scenario.chosen(programs, variant)?;
+        let Some(values) = Values::read(argument, set)? else { return Ok(None) };
+        let [choice] = &values.choices()[..] else {
+            return Err(Complaint::wrong(format!("{argument} takes one value for each name here")));
+        };
+        let options = Options { width: 80, colour: false };
+        let (accepted, remedies) = (Accepted::Ignored, Remedies::Ignored);
+        let settings = Settings { seed: self.seed, options, accepted, remedies };
+        let (jitter, levels) = (0, Levels::default());
+        values.scenario(scenario, choice, &Sweeping { settings, variant, model, jitter, levels })
+    }
+
+    fn report(&self, left: Side, right: Side, common: &Common) -> Result<Status, Complaint> {
+        let right = Side { trace: common.of_right(right.trace), ..right };
+        let comparison = crate::compare::compare(&left.trace, &right.trace, &left.program, common);
+        let sides = [&left, &right].map(|side| ComparedSide {
+            program: &side.program,
+            origin: side.origin.clone(),
+            backend: side.backend,
+            with: side.with.clone(),
+        });
+        let report = SideBySide { sides, common, comparison: &comparison };
+        let mut output = Output::open(self.output.as_deref())?;
+        let to_terminal = self.output.is_none();
+        let options = Options {
+            width: if to_terminal { outside::width() } else { 80 },
+            colour: to_terminal && outside::colour(&io::stdout()),
+        };
+        let written = match self.format {
+            Format::Text => output.write_all(report.text(options).as_bytes()),
+            Format::Json => report.write(Notation::Json, &mut output).map(drop),
+        };
+        if let Err(error) = written {
+            output.give_up();
+            return Err(Complaint::wrong(format!("cannot write the report: {error}")));
+        }
+        output.close()?;
+        Ok(self.status(&comparison))
+    }
+
+    fn status(&self, comparison: &Comparison) -> Status {
+        let fails = comparison.differences.iter().any(|difference| difference.class > self.allow.0);
+        if fails { Status::Fails } else { Status::Holds }
+    }
+}
+
+/// A side that is simulated.
+fn simulated(changed: Changed, seed: u64, with: &[String]) -> Result<Side, Complaint> {
+    let Changed { scenario, program, .. } = changed;
+    if program.length > RECORDED_MAX {
+        return Err(Complaint::impossible(format!(
+            "a run of {} statements is too long to be compared: {} are the most",
+            grouped(program.length),
+            grouped(RECORDED_MAX)
+        )));
+    }
+    let mut recorder = Recorder::of_simulation();
+    let ending = crate::engine::run(&program, seed, &mut recorder);
+    if let Some(Stop::Broken { stmt, reason }) = ending.stop {
+        let line = program.statements[stmt].line;
+        outside::print_error(&format!("a run ends at line {line}: {reason}\n"));
+    }
+    let trace = recorder.finish().map_err(|error| Complaint::impossible(error.to_string()))?;
+    let origin = scenario.origin(&program, seed);
+    Ok(Side { program, origin, backend: SIMULATION, with: with.to_vec(), trace })
+}

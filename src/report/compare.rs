@@ -1,0 +1,278 @@
+//! Two runs side by side as data: a header with the two sides, an object a difference, a summary.
+//!
+//! What is different, and what documents say about that, is decided in `compare`.
+
+use super::document::{Document, Notation};
+use super::names::Book;
+use super::{Origin, SCHEMA};
+use crate::base::{Bytes, PoolId, StmtId};
+use crate::compare::{Class, Common, Comparison, Difference, Figures, Held, Key, Outcome, Seen, What};
+use crate::scenario::Program;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+
+/// One of the two sides.
+#[derive(Clone, Debug)]
+pub struct ComparedSide<'p> {
+    /// Its program.
+    pub program: &'p Program,
+    /// Where its run comes from.
+    pub origin: Origin,
+    /// What ran it: `simulation`.
+    pub backend: &'static str,
+    /// What makes it another one than the other side, as it was written.
+    pub with: Vec<String>,
+}
+
+impl ComparedSide<'_> {
+    /// What it depends on beside the text.
+    pub(super) fn facts(&self) -> String {
+        let backend = if self.backend == SIMULATION { "" } else { self.backend };
+        let variant = self.program.variant.iter().map(|variant| format!("variant {variant}"));
+        let origin = if backend.is_empty() { self.origin.facts() } else { backend.to_owned() };
+        let is_in_facts = |with: &&String| {
+            ["seed=", "model=", "profile=", "variant="].iter().any(|known| with.starts_with(known))
+        };
+        let with = self.with.iter().filter(|with| !is_in_facts(with)).cloned();
+        std::iter::once(origin).chain(variant).chain(with).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The backend of a side that is simulated.
+pub const SIMULATION: &str = "simulation";
+
+/// Two runs side by side.
+#[derive(Clone, Debug)]
+pub struct SideBySide<'p> {
+    /// The left side, whose lines are told, and the right one.
+    pub sides: [ComparedSide<'p>; 2],
+    /// What the two programs have in common.
+    pub common: &'p Common,
+    /// What came of it.
+    pub comparison: &'p Comparison,
+}
+
+impl SideBySide<'_> {
+    /// The program and the id in it of a statement that the left one may not have.
+    fn at(&self, stmt: StmtId) -> (&Program, StmtId) {
+        match self.common.right_alone(stmt) {
+            Some(own) => (self.sides[1].program, own),
+            None => (self.sides[0].program, stmt),
+        }
+    }
+
+    /// The line of a statement.
+    pub(super) fn line(&self, stmt: StmtId) -> u32 {
+        let (program, stmt) = self.at(stmt);
+        program.statements[stmt].line
+    }
+
+    /// The text of a statement.
+    pub(super) fn text_of(&self, stmt: StmtId) -> &str {
+        let (program, stmt) = self.at(stmt);
+        &program.statements[stmt].text
+    }
+
+    /// What an allocation is called where it is asked for.
+    pub(super) fn block(&self, stmt: StmtId) -> String {
+        let (program, stmt) = self.at(stmt);
+        Book::new(program).asked_as(stmt)
+    }
+
+    /// The name of a pool.
+    pub(super) fn pool(&self, pool: PoolId) -> &str {
+        match self.common.right_alone_pool(pool) {
+            Some(own) => &self.sides[1].program.names.pools[own],
+            None => &self.sides[0].program.names.pools[pool],
+        }
+    }
+
+    /// The thread that makes a call, unless it is the one that begins the program.
+    pub(super) fn thread(&self, key: Key) -> Option<&str> {
+        let hosts = &self.sides[0].program.names.hosts;
+        hosts.get(key.host).filter(|_| key.host.index() > 0).map(String::as_str)
+    }
+
+    /// Writes it for programs.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write<W: Write>(&self, notation: Notation, out: W) -> io::Result<W> {
+        let [left, right] = self.sides.each_ref().map(SideHeader::of);
+        let header = Header {
+            schema: SCHEMA,
+            millpond: env!("CARGO_PKG_VERSION"),
+            scenario: &self.sides[0].program.title,
+            path: &self.sides[0].origin.path,
+            left,
+            right,
+        };
+        let mut document = Document::new(notation, &header, "differences", out);
+        for difference in &self.comparison.differences {
+            document.element(&self.row(difference));
+        }
+        document.finish(Some(("summary", &self.summary())))
+    }
+
+    fn row(&self, difference: &Difference) -> Row<'_> {
+        let Difference { key, what, class, times, left, right, held, follows } = difference;
+        let pool = match (what, held) {
+            (What::Pool(pool), _) | (_, Some(Held { pool, .. })) => Some(self.pool(*pool)),
+            _ => None,
+        };
+        let ends = match what {
+            What::Ends(other) => Some(self.line(*other)),
+            _ => None,
+        };
+        Row {
+            line: self.line(key.stmt),
+            thread: self.thread(*key),
+            nth: key.nth,
+            times: *times,
+            what: what.name(),
+            class: class.name(),
+            follows: follows.map(|stmt| self.line(stmt)),
+            pool,
+            other_line: ends,
+            left: self.side(left, held.map(|held| held.left)),
+            right: self.side(right, held.map(|held| held.right)),
+        }
+    }
+
+    /// A side of a difference, with what its pool held.
+    fn side(&self, seen: &Seen, held: Option<Figures>) -> Map<String, Value> {
+        let mut fields = match seen {
+            Seen::Made(made) => json!({ "made": made }),
+            Seen::Outcome(outcome) => json!({ "outcome": outcome.name() }),
+            Seen::Memory { reuses, grows } => {
+                let reuses = reuses.iter().map(|(key, bytes)| self.reused(*key, *bytes));
+                json!({
+                    "outcome": Outcome::Succeeded.name(),
+                    "reuses": reuses.collect::<Vec<_>>(),
+                    "mapped": grows.0,
+                })
+            }
+            Seen::Pool(_) => json!({}),
+            Seen::Value(value) => json!({ "value": number(*value) }),
+            Seen::Values(left, right) => json!({ "value": number(*left), "compared_with": number(*right) }),
+            Seen::Readiness(readiness) => json!({ "readiness": readiness.name() }),
+            Seen::EndsBefore(before) => json!({ "ends_before": before }),
+        };
+        let figures = match seen {
+            Seen::Pool(figures) => Some(*figures),
+            _ => held,
+        };
+        let fields = fields.as_object_mut().map(std::mem::take).unwrap_or_default();
+        let named = figures.iter().flat_map(Figures::named);
+        let named = named.map(|(name, bytes)| (name.to_owned(), json!(bytes.0)));
+        fields.into_iter().chain(named).collect()
+    }
+
+    fn reused(&self, key: Key, bytes: Bytes) -> Value {
+        json!({
+            "block": self.block(key.stmt),
+            "line": self.line(key.stmt),
+            "nth": key.nth,
+            "size": bytes.0,
+        })
+    }
+
+    fn summary(&self) -> Summary {
+        let Comparison { differences, turned, compared, alone } = self.comparison;
+        Summary {
+            differences: differences.len(),
+            differs: self.comparison.of(Class::Differs),
+            timing: self.comparison.of(Class::Timing),
+            unspecified: self.comparison.of(Class::Unspecified),
+            calls: compared.calls,
+            allocations: compared.allocations,
+            states: compared.states,
+            pools: compared.pools,
+            values: compared.values,
+            operations: compared.operations,
+            left_only: alone[0],
+            right_only: alone[1],
+            turned: turned.map(|stmt| self.line(stmt)),
+        }
+    }
+}
+
+/// A number as JSON has it; those that do not fit stand as text.
+fn number(value: i128) -> Value {
+    match (i64::try_from(value), u64::try_from(value)) {
+        (Ok(value), _) => json!(value),
+        (_, Ok(value)) => json!(value),
+        _ => json!(value.to_string()),
+    }
+}
+
+#[derive(Serialize)]
+struct Header<'a> {
+    schema: u32,
+    millpond: &'static str,
+    scenario: &'a str,
+    path: &'a str,
+    left: SideHeader<'a>,
+    right: SideHeader<'a>,
+}
+
+#[derive(Serialize)]
+struct SideHeader<'a> {
+    backend: &'a str,
+    model: &'a str,
+    profile: &'a str,
+    seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variant: Option<&'a str>,
+    with: &'a [String],
+}
+
+impl<'a> SideHeader<'a> {
+    fn of(side: &'a ComparedSide<'_>) -> Self {
+        Self {
+            backend: side.backend,
+            model: &side.origin.model,
+            profile: &side.origin.profile,
+            seed: side.origin.seed,
+            variant: side.program.variant.as_deref(),
+            with: &side.with,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    line: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<&'a str>,
+    nth: u32,
+    times: u64,
+    what: &'static str,
+    class: &'static str,
+    follows: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pool: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_line: Option<u32>,
+    left: Map<String, Value>,
+    right: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    differences: usize,
+    differs: usize,
+    timing: usize,
+    unspecified: usize,
+    calls: u64,
+    allocations: u64,
+    states: u64,
+    pools: u64,
+    values: u64,
+    operations: u64,
+    left_only: usize,
+    right_only: usize,
+    turned: Option<u32>,
+}

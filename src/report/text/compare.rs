@@ -1,0 +1,265 @@
+//! Two runs side by side for people: each difference at its line, what it was on either side, and at its end what documents
+//! say about it.
+
+use super::Options;
+use super::table::{columns_of, heading, shorten, wrap};
+use crate::base::{Bytes, Nanos, grouped};
+use crate::compare::{Class, Comparison, Difference, Figures, Held, Key, Outcome, Seen, What};
+use crate::report::compare::SideBySide;
+use crate::scenario::{Action, Demand, Instruction, Unit};
+use crate::trace::Reading;
+
+/// So many differences are shown that documents leave open, and so many others.
+const OPEN_MAX: usize = 10;
+const SHOWN_MAX: usize = 50;
+/// So many blocks are named that an allocation reuses.
+const BLOCKS_MAX: usize = 3;
+
+impl SideBySide<'_> {
+    /// The report as text.
+    pub fn text(&self, options: Options) -> String {
+        let width = options.width.max(60);
+        let [left, right] = &self.sides;
+        let mut lines =
+            vec![heading(&left.program.title, &left.origin.path, "", width).trim_end().to_owned()];
+        for (name, side) in [("left", left), ("right", right)] {
+            lines.extend(wrap(&format!("  {name:<5}  {}", side.facts()), 9, width));
+        }
+        let (mut shown, mut open, mut folded) = (0, 0, [0; 3]);
+        for difference in &self.comparison.differences {
+            let count = if difference.class == Class::Unspecified { &mut open } else { &mut shown };
+            let limit = if difference.class == Class::Unspecified { OPEN_MAX } else { SHOWN_MAX };
+            if *count == limit {
+                folded[difference.class as usize] += 1;
+                continue;
+            }
+            *count += 1;
+            lines.push(String::new());
+            lines.extend(self.difference(difference, width));
+        }
+        for (class, count) in Class::ALL.into_iter().zip(folded).filter(|(_, count)| *count > 0) {
+            let more = format!(
+                ".. and {} more: {}; --format json has all",
+                counted(count, "difference"),
+                class.name()
+            );
+            lines.extend([String::new(), more]);
+        }
+        lines.push(String::new());
+        lines.extend(self.closing(width));
+        if options.colour {
+            lines = lines.iter().map(|line| paint(line)).collect();
+        }
+        lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    /// A difference: its line, and what it was on either side.
+    fn difference(&self, difference: &Difference, width: usize) -> Vec<String> {
+        let Difference { key, class, times, follows, .. } = difference;
+        let mut judged = class.name().to_owned();
+        if let Some(stmt) = follows.filter(|stmt| *stmt != key.stmt) {
+            judged += &format!(", follows line {}", self.line(stmt));
+        }
+        if *times > 1 {
+            judged = format!("{} times, {judged}", grouped(*times));
+        }
+        let nth = if key.nth > 1 { format!(" (call {})", grouped(key.nth.into())) } else { String::new() };
+        let thread = self.thread(*key).map(|thread| format!(" in {thread}")).unwrap_or_default();
+        let text = self.text_of(key.stmt);
+        let place = format!("line {}{thread}{nth}: {text}", self.line(key.stmt));
+        let place = shorten(&place, width.saturating_sub(columns_of(&judged) + 2));
+        let gap = width.saturating_sub(columns_of(&place) + columns_of(&judged));
+        let mut lines = vec![format!("{place}{}{judged}", " ".repeat(gap.max(2)))];
+        let [left, right] = self.both(difference);
+        let seen = columns_of(&left.0).max(columns_of(&right.0));
+        for (name, (seen_there, held)) in [("left", left), ("right", right)] {
+            let line = match held.is_empty() {
+                true => format!("  {name:<5}  {seen_there}"),
+                false => format!("  {name:<5}  {seen_there:<seen$}   {held}"),
+            };
+            lines.extend(wrap_aligned(&line, width));
+        }
+        lines
+    }
+
+    /// What it was on each side, and what the pool held there.
+    fn both(&self, difference: &Difference) -> [(String, String); 2] {
+        let Difference { what, left, right, held, .. } = difference;
+        let held = match (what, left, right) {
+            (What::Pool(pool), Seen::Pool(left), Seen::Pool(right)) => {
+                let held = Held { pool: *pool, left: *left, right: *right };
+                return self.figures(&held).map(|held| (held, String::new()));
+            }
+            _ => held.as_ref().map(|held| self.figures(held)).unwrap_or_default(),
+        };
+        let [one, other] = held;
+        [(self.seen(difference, left), one), (self.seen(difference, right), other)]
+    }
+
+    /// The figures that are not the same.
+    fn figures(&self, held: &Held) -> [String; 2] {
+        let pool = self.pool(held.pool);
+        let pairs = held.left.named().into_iter().zip(held.right.named());
+        let other: Vec<bool> = pairs.map(|(left, right)| left != right).collect();
+        [held.left, held.right].map(|figures: Figures| {
+            let named = figures.named().into_iter().zip(&other).filter(|(_, is_other)| **is_other);
+            let named: Vec<String> =
+                named.map(|((name, bytes), _)| format!("{name} {}", bytes.human())).collect();
+            format!("{pool}: {}", named.join(", "))
+        })
+    }
+
+    fn seen(&self, difference: &Difference, seen: &Seen) -> String {
+        match seen {
+            Seen::Made(true) => "is made".to_owned(),
+            Seen::Made(false) => "is not made".to_owned(),
+            Seen::Outcome(Outcome::Succeeded) => "succeeds".to_owned(),
+            Seen::Outcome(Outcome::Failed(failure)) => format!("fails: {failure}"),
+            Seen::Outcome(Outcome::Skipped) => "is skipped".to_owned(),
+            Seen::Outcome(Outcome::Stuck) => "never returns".to_owned(),
+            Seen::Memory { reuses, grows } => self.memory(reuses, *grows),
+            Seen::Pool(_) => String::new(),
+            Seen::Value(value) => amount(*value, self.unit(difference.key)),
+            Seen::Values(value, with) => {
+                let unit = self.unit(difference.key);
+                let is_same = match (&difference.left, &difference.right) {
+                    (Seen::Values(_, left), Seen::Values(_, right)) => left == right,
+                    _ => false,
+                };
+                let value = amount(*value, unit);
+                if is_same { value } else { format!("{value}, compared with {}", amount(*with, unit)) }
+            }
+            Seen::Readiness(readiness) => readiness.name().to_owned(),
+            Seen::EndsBefore(before) => {
+                let What::Ends(other) = difference.what else { return String::new() };
+                let when = if *before { "before" } else { "after" };
+                format!("ends {when} line {}: {}", self.line(other), self.text_of(other))
+            }
+        }
+    }
+
+    fn memory(&self, reuses: &[(Key, Bytes)], grows: Bytes) -> String {
+        if reuses.is_empty() {
+            return match grows {
+                Bytes::ZERO => "new memory".to_owned(),
+                grows => format!("grows by {}", grows.human()),
+            };
+        }
+        let named = reuses.iter().take(BLOCKS_MAX).map(|(key, _)| {
+            let nth = if key.nth > 1 { format!(", call {}", grouped(key.nth.into())) } else { String::new() };
+            format!("{} (line {}{nth})", self.block(key.stmt), self.line(key.stmt))
+        });
+        let more = reuses.len().saturating_sub(BLOCKS_MAX);
+        let more = (more > 0).then(|| format!("{} more", grouped(more as u64)));
+        let named: Vec<String> = named.chain(more).collect();
+        format!("reuses {}", named.join(", "))
+    }
+
+    /// The unit of what a call reads.
+    fn unit(&self, key: Key) -> Unit {
+        let program = self.sides[0].program;
+        let expect = program.expects.iter().find(|line| line.stmt == key.stmt);
+        if let Some(Demand::Compare { unit, .. }) = expect.map(|line| line.demand) {
+            return unit;
+        }
+        let reading = program.code.iter().find_map(|instruction| match instruction {
+            Instruction::Call { stmt, action: Action::Elapsed { .. } } if *stmt == key.stmt => {
+                Some(Unit::Nanos)
+            }
+            Instruction::Call { stmt, action: Action::Read { reading, .. } } if *stmt == key.stmt => {
+                Some(unit_of(*reading))
+            }
+            _ => None,
+        });
+        reading.unwrap_or(Unit::Count)
+    }
+
+    /// What came of it, and what was compared.
+    fn closing(&self, width: usize) -> Vec<String> {
+        let Comparison { differences, turned, compared, alone } = self.comparison;
+        let what = [
+            counted(compared.calls, "call"),
+            counted(compared.allocations, "allocation"),
+            format!("{} of {}", counted(compared.states, "state"), counted(compared.pools, "pool")),
+            counted(compared.values, "value"),
+            counted(compared.operations, "operation"),
+        ];
+        let what = what.join(", ");
+        let mut lines = match differences.first() {
+            None => wrap(&format!("no difference: {what} compared"), 2, width),
+            Some(first) => {
+                let classes = Class::ALL.into_iter().rev().map(|class| (self.comparison.of(class), class));
+                let classes = classes.filter(|(count, _)| *count > 0);
+                let classes: Vec<String> = classes
+                    .map(|(count, class)| format!("{} {}", grouped(count as u64), class.name()))
+                    .collect();
+                let count = counted(differences.len() as u64, "difference");
+                let line = self.line(first.key.stmt);
+                let text = format!("{count} ({}), the first at line {line}", classes.join(", "));
+                let mut lines = wrap(&text, 2, width);
+                lines.extend(wrap(&format!("compared: {what}"), 2, width));
+                lines
+            }
+        };
+        if let Some(stmt) = turned {
+            let text = format!(
+                "from line {} on host threads call in another order: what follows may come from that",
+                self.line(*stmt)
+            );
+            lines.extend(wrap(&text, 2, width));
+        }
+        for (count, side) in alone.iter().zip(["left", "right"]).filter(|(count, _)| **count > 0) {
+            let text = format!("not compared: {} on the {side} only", counted(*count as u64, "statement"));
+            lines.extend(wrap(&text, 2, width));
+        }
+        lines
+    }
+}
+
+fn unit_of(reading: Reading) -> Unit {
+    match reading {
+        reading if reading.is_switch() => Unit::Switch,
+        reading if reading.is_count() => Unit::Count,
+        _ => Unit::Bytes,
+    }
+}
+
+/// A value for people.
+fn amount(value: i128, unit: Unit) -> String {
+    match (unit, u64::try_from(value)) {
+        (Unit::Bytes, Ok(value)) => Bytes(value).human(),
+        (Unit::Nanos, Ok(value)) => Nanos(value).human(),
+        (Unit::Switch, Ok(value)) => if value == 0 { "off" } else { "on" }.to_owned(),
+        (_, Ok(value)) => grouped(value),
+        (_, Err(_)) => value.to_string(),
+    }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(count))
+}
+
+/// Broken between words, where it is too long; blanks inside of it stay as long as it is not.
+fn wrap_aligned(line: &str, width: usize) -> Vec<String> {
+    if columns_of(line) <= width { vec![line.to_owned()] } else { wrap(line, 11, width) }
+}
+
+/// A line with colours: what a difference is, stands at its end.
+fn paint(line: &str) -> String {
+    let styles = [("differs", "\x1b[1;31m"), ("timing", "\x1b[1;33m"), ("unspecified", "\x1b[2m")];
+    let judged = |word: &str| {
+        let at = line.rfind("  ")? + 2;
+        line[at..].contains(word).then_some(at)
+    };
+    if line.starts_with("no difference") {
+        return format!("\x1b[1;32m{line}\x1b[0m");
+    }
+    if !line.starts_with("line ") {
+        return line.to_owned();
+    }
+    match styles.iter().find_map(|(word, style)| Some((judged(word)?, style))) {
+        Some((at, style)) => format!("\x1b[1m{}\x1b[0m{style}{}\x1b[0m", &line[..at], &line[at..]),
+        None => line.to_owned(),
+    }
+}
