@@ -2,6 +2,7 @@
 //!
 //! It makes the two sides. What counts as a difference, and of which class one is, is not its affair.
 
+use super::backend::{self, Backend, Observe, Played};
 use super::outside::{self, Complaint, Output, Status};
 use super::scenario::RECORDED_MAX;
 use super::sweep::{Changed, Sweeping, Values};
@@ -10,13 +11,13 @@ use crate::base::grouped;
 use crate::compare::{Class, Common, Comparison, Recorder, Trace};
 use crate::edit;
 use crate::engine::Stop;
-use crate::report::{ComparedSide, Notation, Options, Origin, SIMULATION, SideBySide};
+use crate::report::{ComparedSide, Met, Notation, Options, Origin, SIMULATION, SideBySide};
 use crate::scenario::{Levels, Program};
 use crate::trace::Model;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Runs a scenario twice, side by side, and shows where the two runs differ
 #[derive(Debug, Args)]
@@ -26,6 +27,11 @@ one on the right side, and may be given several times:
   seed=N, model=MODEL, profile=NAME|FILE, variant=NAME
   NAME=VALUE      any value that `millpond run --set` knows, such as
                   scratch.follow_event=off or turns=10
+With --backend cuda the right side runs on the devices of this machine; --with is
+then not needed. Where its kernels find what others have written into their
+memory, that fails too. --calibrate measures the device first, writes a profile,
+and simulates the left side on it. docs/hardware.md has more.
+
 Compared are how each call ends, which earlier allocations a new one takes the
 memory of, what pools hold, which values are read, and in which order operations
 end. Addresses never are.
@@ -43,15 +49,27 @@ Examples:
   millpond compare scenarios/guide/follow_event.scn --with model=oxicuda
   millpond compare FILE --seed 1 --with seed=2 --allow timing
   millpond compare FILE --with scratch.release_threshold=max --format json
+  millpond compare FILE --backend cuda
+  millpond compare FILE --backend cuda --calibrate measured.ron
 
 Exit status: 0 no difference but what is unspecified or allowed, 1 there is one,
-2 the input is wrong or cannot be read, 3 the run is too long to be compared")]
+2 the input is wrong or cannot be read, 3 the run is too long to be compared, or
+there is no device to run it on")]
 pub(super) struct Compare {
     /// The scenario; - is standard input
     file: PathBuf,
     /// What is another one on the right side; may be given several times
     #[arg(long, value_name = "WHAT=VALUE")]
     with: Vec<String>,
+    /// What the right side runs on
+    #[arg(long, value_enum, default_value_t = Backend::Simulation)]
+    backend: Backend,
+    /// How often a run on hardware reads the figures of pools, which takes time
+    #[arg(long, value_enum, default_value_t = Observe::Sync)]
+    observe: Observe,
+    /// Measures the device, writes a profile of it to a new file, and simulates on that
+    #[arg(long, value_name = "FILE", conflicts_with = "profile")]
+    calibrate: Option<PathBuf>,
     /// Draws the durations of kernels
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -107,6 +125,8 @@ struct Side {
     backend: &'static str,
     with: Vec<String>,
     trace: Trace,
+    /// Where kernels have met in their memory.
+    met: Vec<Met>,
 }
 
 /// What the right side has of its own.
@@ -145,14 +165,15 @@ impl With {
 
 impl Compare {
     pub(super) fn run(&self) -> Result<Status, Complaint> {
-        if self.with.is_empty() {
+        if self.with.is_empty() && self.backend == Backend::Simulation {
             return Err(Complaint::wrong(
                 "nothing says what is another one on the right side: give --with seed=N, model=MODEL, \
-                 profile=NAME, variant=NAME, or NAME=VALUE as `millpond run --set` has them",
+                 profile=NAME, variant=NAME, or NAME=VALUE as `millpond run --set` has them, or --backend cuda",
             ));
         }
         let with = With::read(&self.with)?;
-        let scenario = Scenario::read(&self.file)?.with_profile(&self.profile)?;
+        let scenario = Scenario::read(&self.file)?;
+        let scenario = scenario.with_profile(self.calibrated()?.unwrap_or(&self.profile))?;
         let Some(left) = self.changed("--set", &scenario, &self.set, self.variant.as_deref(), self.model)?
         else {
             return Ok(Status::Wrong);
@@ -169,8 +190,25 @@ impl Compare {
                 .fold(start, |start, edits| edit::moved(crate::base::Span::new(start, start), edits).start)
         });
         let left = simulated(left, self.seed, &self.set)?;
-        let right = simulated(right, with.seed.unwrap_or(self.seed), &self.with)?;
+        let seed = with.seed.unwrap_or(self.seed);
+        let right = match self.backend {
+            Backend::Simulation => simulated(right, seed, &self.with)?,
+            Backend::Cuda => match backend::play(&right.scenario, &right.program, seed, self.observe)? {
+                Ok(played) => on_hardware(right, seed, &self.with, &played)?,
+                Err(status) => return Ok(status),
+            },
+        };
         self.report(left, right, &common)
+    }
+
+    /// The profile that was measured for it, if that is asked for.
+    fn calibrated(&self) -> Result<Option<&Path>, Complaint> {
+        let Some(file) = &self.calibrate else { return Ok(None) };
+        if self.backend == Backend::Simulation {
+            return Err(Complaint::wrong("--calibrate measures a device: give --backend cuda with it"));
+        }
+        outside::create(file, &backend::measured_profile()?)?;
+        Ok(Some(file))
     }
 
     /// The scenario with other values; `None` for mistakes that were shown.
@@ -204,7 +242,7 @@ impl Compare {
             backend: side.backend,
             with: side.with.clone(),
         });
-        let report = SideBySide { sides, common, comparison: &comparison };
+        let report = SideBySide { sides, common, comparison: &comparison, met: &right.met };
         let mut output = Output::open(self.output.as_deref())?;
         let to_terminal = self.output.is_none();
         let options = Options {
@@ -220,7 +258,7 @@ impl Compare {
             return Err(Complaint::wrong(format!("cannot write the report: {error}")));
         }
         output.close()?;
-        Ok(self.status(&comparison))
+        Ok(if right.met.is_empty() { self.status(&comparison) } else { Status::Fails })
     }
 
     fn status(&self, comparison: &Comparison) -> Status {
@@ -247,5 +285,21 @@ fn simulated(changed: Changed, seed: u64, with: &[String]) -> Result<Side, Compl
     }
     let trace = recorder.finish().map_err(|error| Complaint::impossible(error.to_string()))?;
     let origin = scenario.origin(&program, seed);
-    Ok(Side { program, origin, backend: SIMULATION, with: with.to_vec(), trace })
+    let (with, met) = (with.to_vec(), Vec::new());
+    Ok(Side { program, origin, backend: SIMULATION, with, trace, met })
+}
+
+/// A side that was run on hardware.
+fn on_hardware(changed: Changed, seed: u64, with: &[String], played: &Played) -> Result<Side, Complaint> {
+    let Changed { scenario, program, .. } = changed;
+    let mut recorder = Recorder::of_device();
+    played.replay(&mut recorder);
+    if let Some(broken) = played.broken() {
+        let line = program.statements[broken.stmt].line;
+        outside::print_error(&format!("the run on hardware ends at line {line}: {}\n", broken.reason));
+    }
+    let trace = recorder.finish().map_err(|error| Complaint::impossible(error.to_string()))?;
+    let origin = scenario.origin(&program, seed);
+    let (with, met) = (with.to_vec(), played.met().to_vec());
+    Ok(Side { program, origin, backend: "cuda", with, trace, met })
 }

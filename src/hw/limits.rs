@@ -1,8 +1,9 @@
-//! What a program can say that is not run on hardware.
+//! What a program can say that is not run on hardware, and the expectations about which hardware says nothing.
 
 use super::readings::is_told;
 use crate::base::StmtId;
-use crate::scenario::{Action, Instruction, Program};
+use crate::scenario::{Action, Formula, Instruction, Place, Program, Register};
+use std::collections::BTreeSet;
 
 /// Why a program is not run on hardware.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,10 +19,12 @@ const LENGTH_MAX: u64 = 1_000_000;
 
 /// What in a program is not run on hardware; nothing: it can be run.
 pub fn unsupported(program: &Program) -> Vec<Unsupported> {
+    let untold = untold(program);
     let mut found: Vec<Unsupported> = Vec::new();
     for instruction in &program.code {
         let Instruction::Call { stmt, action } = instruction else { continue };
-        let Some(reason) = reason(action) else { continue };
+        let needs = || needs(action, &untold).then_some("it needs a figure that no driver tells");
+        let Some(reason) = reason(action).or_else(needs) else { continue };
         match found.iter_mut().find(|unsupported| unsupported.reason == reason) {
             Some(unsupported) if unsupported.statements.contains(stmt) => {}
             Some(unsupported) => unsupported.statements.push(*stmt),
@@ -42,7 +45,72 @@ fn reason(action: &Action) -> Option<&'static str> {
         Action::ResetDevice(_) => "a reset would end the context of this process",
         Action::Reserve { .. } => "memory that other programs hold cannot be made up",
         Action::Create { reusing: Some(_), .. } => "which handle a driver gives cannot be chosen",
-        Action::Read { reading, .. } if !is_told(*reading) => "a driver does not tell this figure",
         _ => return None,
     })
+}
+
+/// The expectations that compare what no driver tells.
+pub(super) fn silent(program: &Program) -> Vec<StmtId> {
+    let untold = untold(program);
+    let of_untold = |instruction: &Instruction| match instruction {
+        Instruction::Call { stmt, action: Action::Compare { left, right, .. } } => {
+            (depends(left, &untold) || depends(right, &untold)).then_some(*stmt)
+        }
+        _ => None,
+    };
+    program.code.iter().filter_map(of_untold).collect()
+}
+
+/// The registers that hold what no driver tells, or what was computed from that.
+fn untold(program: &Program) -> BTreeSet<Register> {
+    let mut untold = BTreeSet::new();
+    loop {
+        let before = untold.len();
+        for instruction in &program.code {
+            match instruction {
+                Instruction::Call { action, .. } => match action {
+                    Action::Read { reading, register } | Action::Peek { reading, register }
+                        if !is_told(*reading) =>
+                    {
+                        untold.insert(*register);
+                    }
+                    _ => {}
+                },
+                Instruction::Let { register, value, .. } if depends(value, &untold) => {
+                    untold.insert(*register);
+                }
+                _ => {}
+            }
+        }
+        if untold.len() == before {
+            return untold;
+        }
+    }
+}
+
+fn depends(formula: &Formula, on: &BTreeSet<Register>) -> bool {
+    match formula {
+        Formula::Constant(_) => false,
+        Formula::Register(register) => on.contains(register),
+        Formula::Binary(_, sides) => depends(&sides.0, on) || depends(&sides.1, on),
+    }
+}
+
+/// Whether an action does something with what no driver tells.
+fn needs(action: &Action, untold: &BTreeSet<Register>) -> bool {
+    let part = |place: &Place| {
+        place.part.as_ref().is_some_and(|part| depends(&part.0, untold) || depends(&part.1, untold))
+    };
+    match action {
+        Action::Alloc { size, .. } | Action::Malloc { size, .. } => depends(size, untold),
+        Action::Sleep(value) | Action::Set { value, .. } | Action::Trim { keep: value, .. } => {
+            depends(value, untold)
+        }
+        Action::Copy { to, from, .. } => part(to) || part(from),
+        Action::Memset { at, .. } | Action::Touch { at, .. } => part(at),
+        Action::Launch { uses, .. } | Action::HostFunction { uses, .. } => {
+            uses.iter().any(|(place, _)| part(place))
+        }
+        _ => false,
+    }
 }

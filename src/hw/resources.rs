@@ -27,12 +27,14 @@ impl Session<'_> {
                 let flags = c_uint::try_from(reach.flag()).unwrap_or_default();
                 driver::set_access(self.pool(state, *pool)?, Access { location, flags })?;
             }
+            // What no driver tells is only compared, by expectations that are not judged.
+            Call::Read(reading) | Call::Peek(reading) if !is_told(*reading) => return Ok(Reply::Value(0)),
             Call::Read(reading) => {
                 let value = self.read(state, by.0, *reading)?;
                 state.log.host(self.now(), by, None, What::Value(value.into()));
                 return Ok(Reply::Value(value.into()));
             }
-            Call::Peek(reading) => return self.peek(state, by, *reading),
+            Call::Peek(reading) => return Ok(Reply::Value(self.read(state, by.0, *reading)?.into())),
             Call::Elapsed { from, to } => return self.elapsed(state, by, *from, *to),
             Call::Create { resource, .. } => self.create(state, *resource)?,
             Call::Destroy(resource) => self.destroy(state, *resource)?,
@@ -44,15 +46,6 @@ impl Session<'_> {
 
     fn pool(&self, state: &State<'_>, pool: PoolId) -> Answer<driver::Pool> {
         Ok(state.pools[pool].or(Failure::InvalidValue)?)
-    }
-
-    /// For an expectation. Where hardware tells nothing, the expectation is not judged.
-    fn peek(&self, state: &mut State<'_>, by: By, reading: Reading) -> Answer<Reply> {
-        if !is_told(reading) {
-            state.silent.push(by.1);
-            return Ok(Reply::Value(0));
-        }
-        Ok(Reply::Value(self.read(state, by.0, reading)?.into()))
     }
 
     fn read(&self, state: &State<'_>, host: HostId, reading: Reading) -> Answer<u64> {

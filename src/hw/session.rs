@@ -180,7 +180,7 @@ impl<'r> Session<'r> {
             exported: BTreeMap::new(),
             pinned: Vec::new(),
             pageable: Vec::new(),
-            silent: Vec::new(),
+            silent: super::limits::silent(program),
             stop: None,
         };
         let began = host.now();
@@ -330,17 +330,15 @@ impl<'r> Session<'r> {
     /// Waits for all devices, reads what is known only then, and gives everything back.
     pub(super) fn end(self) -> super::Run {
         let mut state = self.lock();
+        // What pools hold when the program ends; to wait for its devices may give memory back.
+        let last = (HostId::from_raw(0), state.cursor.latest(HostId::from_raw(0)));
+        self.tell_states(&mut state, last);
         let waited: Answer<()> = self.gpus.indices().try_for_each(|device| {
             self.enter(device)?;
             driver::synchronise_context()
         });
         if let (Err(code), None) = (waited, &state.stop) {
-            let stmt = state.cursor.latest(HostId::from_raw(0));
-            state.stop = Some(super::Stop { stmt, reason: format!("the device reports {code}") });
-        }
-        if waited.is_ok() {
-            let last = (HostId::from_raw(0), state.cursor.latest(HostId::from_raw(0)));
-            self.tell_states(&mut state, last);
+            state.stop = Some(super::Stop { stmt: last.1, reason: format!("the device reports {code}") });
         }
         let State { marks, log, launches, .. } = &mut *state;
         marks.tell(log);

@@ -4,7 +4,7 @@
 
 use super::document::{Document, Notation};
 use super::names::Book;
-use super::{Origin, SCHEMA};
+use super::{Met, Origin, SCHEMA};
 use crate::base::{Bytes, PoolId, StmtId};
 use crate::compare::{Class, Common, Comparison, Difference, Figures, Held, Key, Outcome, Seen, What};
 use crate::scenario::Program;
@@ -51,6 +51,8 @@ pub struct SideBySide<'p> {
     pub common: &'p Common,
     /// What came of it.
     pub comparison: &'p Comparison,
+    /// Where kernels of the right side have met in their memory, if it was run on hardware.
+    pub met: &'p [Met],
 }
 
 impl SideBySide<'_> {

@@ -45,7 +45,20 @@ pub(in crate::cli) fn play(
     _: u64,
     _: Observe,
 ) -> Result<Result<Played, Status>, Complaint> {
-    Err(Complaint::impossible(
+    Err(none())
+}
+
+/// Says what to do.
+///
+/// # Errors
+///
+/// Always.
+pub(in crate::cli) fn measured_profile() -> Result<String, Complaint> {
+    Err(none())
+}
+
+fn none() -> Complaint {
+    Complaint::impossible(
         "this build has no hardware backend: build it with `cargo build --release --features cuda`",
-    ))
+    )
 }

@@ -90,6 +90,18 @@ pub(in crate::cli) fn play(
     Ok(Ok(Played { met: met.collect(), run: Arc::new(run) }))
 }
 
+/// What was measured on the first device of this machine, as a profile.
+///
+/// # Errors
+///
+/// There is no driver, or no device.
+pub(in crate::cli) fn measured_profile() -> Result<String, Complaint> {
+    let host = HOST.get_or_init(|| Arc::new(ThisMachine::default()));
+    let measured =
+        hw::calibrate(&**host).map_err(|unavailable| Complaint::impossible(unavailable.to_string()))?;
+    Ok(super::calibration::profile(&measured))
+}
+
 fn told(program: &Program, Unsupported { statements, reason }: &Unsupported) -> Diagnostic {
     let span = program.statements[statements[0]].span;
     let diagnostic = Diagnostic::error(Code("not_on_hardware"), "hardware does not run this", span, *reason);

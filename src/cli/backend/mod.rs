@@ -5,6 +5,8 @@
 #[cfg(not(feature = "cuda"))]
 mod absent;
 #[cfg(feature = "cuda")]
+mod calibration;
+#[cfg(feature = "cuda")]
 mod here;
 #[cfg(feature = "cuda")]
 mod machine;
@@ -14,7 +16,7 @@ use absent as chosen;
 #[cfg(feature = "cuda")]
 use here as chosen;
 
-pub(super) use chosen::{Played, play};
+pub(super) use chosen::{Played, measured_profile, play};
 #[cfg(feature = "cuda")]
 pub use here::on_host;
 
