@@ -1,0 +1,5 @@
+//! The simulated driver through its entries: what the documents say, bad use, and virtual time.
+
+mod api;
+mod basics;
+mod driver;
