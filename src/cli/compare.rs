@@ -11,7 +11,8 @@ use crate::base::grouped;
 use crate::compare::{Class, Common, Comparison, Recorder, Trace};
 use crate::edit;
 use crate::engine::Stop;
-use crate::report::{ComparedSide, Met, Notation, Options, Origin, SIMULATION, SideBySide};
+use crate::oracle::Met;
+use crate::report::{ComparedSide, Notation, Options, Origin, SIMULATION, SideBySide};
 use crate::scenario::{Levels, Program};
 use crate::trace::Model;
 use clap::builder::PossibleValue;
@@ -292,6 +293,7 @@ fn simulated(changed: Changed, seed: u64, with: &[String]) -> Result<Side, Compl
 /// A side that was run on hardware.
 fn on_hardware(changed: Changed, seed: u64, with: &[String], played: &Played) -> Result<Side, Complaint> {
     let Changed { scenario, program, .. } = changed;
+    let scenario = scenario.with_played(played.clone());
     let mut recorder = Recorder::of_device();
     played.replay(&mut recorder);
     if let Some(broken) = played.broken() {

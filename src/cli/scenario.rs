@@ -13,7 +13,7 @@ use crate::explore::{self, Choices, Schedule, Strategy};
 use crate::oracle::{Accounting, Answer, Expectations, Finding, Recording, Searched, Settled, Verdict};
 use crate::profile::Profile;
 use crate::report::{
-    Closing, Compared, Failing, Lines, Met, Notation, Options, Origin, Sarif, Snapshots, States, Text, Told,
+    Closing, Compared, Failing, Lines, Notation, Options, Origin, Sarif, Snapshots, States, Text, Told,
     explained, remedy, shown,
 };
 use crate::scenario::Program;
@@ -95,20 +95,18 @@ pub struct Outcome {
     pub report: String,
     /// What fails.
     pub failures: Vec<Failing>,
-    /// How often kernels have met in their memory, in a run on hardware.
-    pub overlaps: usize,
 }
 
 impl Outcome {
     /// Whether everything holds.
     pub fn holds(&self) -> bool {
-        self.verdict.holds() && !self.compared.fails() && self.overlaps == 0
+        self.verdict.holds() && !self.compared.fails()
     }
 
     /// How a command that runs it ends.
     pub fn status(&self) -> Status {
         match () {
-            () if self.verdict.fails() || self.compared.fails() || self.overlaps > 0 => Status::Fails,
+            () if self.verdict.fails() || self.compared.fails() => Status::Fails,
             () if self.verdict.undecided() > 0 => Status::Impossible,
             () => Status::Holds,
         }
@@ -319,7 +317,8 @@ impl Scenario {
         let profile = self.profile.as_ref().map_or("default", |(name, _)| name).to_owned();
         let (setup, untimed) = (&program.setup, self.choices.is_some());
         let (jitter, strategy) = (setup.jitter, Strategy::of(program));
-        Origin { path, model, profile, seed, untimed, jitter, strategy }
+        let hardware = self.played.as_ref().map(|played| played.on().to_owned());
+        Origin { path, model, profile, seed, untimed, jitter, strategy, hardware }
     }
 
     /// Runs, without any report.
@@ -356,7 +355,6 @@ impl Scenario {
             recovery: &recovery,
             compared,
             accept: self.accept(),
-            met: self.met(),
         };
         outcome.report = text.finish(&closing);
         Ok(outcome)
@@ -470,11 +468,6 @@ impl Scenario {
         settings.remedies == Remedies::Ignored || self.choices.is_some() || self.played.is_some()
     }
 
-    /// Where kernels have met in their memory, of a run on hardware.
-    fn met(&self) -> &[Met] {
-        self.played.as_ref().map_or(&[], Played::met)
-    }
-
     /// The program of another text, with the variant, the model, the choices and the levels that a program has.
     fn edited(&self, text: &str, like: &Program) -> Option<Program> {
         let (programs, _) = self.with_text(text.to_owned()).load_all().ok()?;
@@ -521,19 +514,8 @@ impl Scenario {
             Some(_) if outside::is_standard_input(&self.path) => Compared::None,
             Some(text) => self.place.compare_part(text, program.variant.as_deref())?,
         };
-        let mut failures = crate::report::failures(program, &verdict, &compared);
-        failures.extend(self.met().iter().map(|met| met.failing(program)));
-        Ok((
-            Outcome {
-                verdict,
-                compared,
-                snapshots,
-                report: String::new(),
-                failures,
-                overlaps: self.met().len(),
-            },
-            ending,
-        ))
+        let failures = crate::report::failures(program, &verdict, &compared);
+        Ok((Outcome { verdict, compared, snapshots, report: String::new(), failures }, ending))
     }
 
     /// Decides the lines that speak of all timings.
@@ -568,7 +550,7 @@ impl Scenario {
         if let Some(played) = &self.played {
             let mut judge = Expectations::of_hardware(program, played.silent());
             played.replay(&mut (&mut judge, report));
-            let verdict = judge.finish(played.broken());
+            let verdict = Verdict { met: played.met().to_vec(), ..judge.finish(played.broken()) };
             return (verdict, Ending { at: played.end(), stop: None });
         }
         let mut books = Checked(cfg!(debug_assertions).then(|| Accounting::new(&program.setup)));

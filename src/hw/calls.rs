@@ -2,7 +2,7 @@
 //!
 //! What has no counterpart in the driver, such as the name of the policy that served an allocation, is not made up.
 
-use super::driver::{self, Code, Stream};
+use super::driver::{self, Code, Stream, Way};
 use super::log::What;
 use super::memory::Stamp;
 use super::session::{Held, Session, State, failure_of};
@@ -68,13 +68,23 @@ pub(super) enum Work {
     Device(DeviceId, Vec<Stream>),
 }
 
+/// Where the bytes of a transfer come from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source {
+    /// Nowhere: they become zero.
+    Zero,
+    /// From this address, in this way.
+    Memory(u64, Way),
+    /// From this address of the host, to another one.
+    Host(u64),
+}
+
 /// A copy or a memset that holds up the host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
     pub(super) device: DeviceId,
     pub(super) to: u64,
-    /// `None`: it is a memset.
-    pub(super) from: Option<u64>,
+    pub(super) from: Source,
     pub(super) size: u64,
     /// `None`: in the legacy default stream, by a call that waits.
     pub(super) stream: Option<Stream>,
@@ -84,10 +94,10 @@ impl Transfer {
     /// Makes the call.
     pub(super) fn make(&self) -> driver::Answer<()> {
         let Transfer { to, from, size, stream, .. } = *self;
-        match (from, stream) {
-            (Some(from), Some(stream)) => driver::copy_async(to, from, size, stream),
-            (Some(from), None) => driver::copy(to, from, size),
-            (None, stream) => driver::set_to_zero(to, size, stream),
+        match from {
+            Source::Memory(from, way) => driver::copy(way, to, from, size, stream),
+            Source::Host(from) => driver::copy_on_host(to, from, size, stream.unwrap_or(Stream::LEGACY)),
+            Source::Zero => driver::set_to_zero(to, size, stream),
         }
     }
 }
@@ -447,9 +457,16 @@ impl Session<'_> {
     ) -> Answer<Made> {
         let (target, source) = (state.memory.address(&to), state.memory.address(&from));
         let (target, source) = (target.ok_or(Failure::InvalidValue)?, source.ok_or(Failure::InvalidValue)?);
-        let transfer = (target, Some(source), to.size.0);
-        // Of pageable memory a copy waits whoever's call it is; then other threads go on meanwhile.
         let is_pageable = |at: &Use| matches!(at.memory, Memory::Pageable(_));
+        let is_of_host = |at: &Use| matches!(at.memory, Memory::Pageable(_) | Memory::Pinned(_));
+        let source = match (is_pageable(&to), is_pageable(&from)) {
+            (false, false) => Source::Memory(source, Way::Between),
+            _ if is_of_host(&to) && is_of_host(&from) => Source::Host(source),
+            (true, _) => Source::Memory(source, Way::ToHost),
+            (false, true) => Source::Memory(source, Way::ToDevice),
+        };
+        let transfer = (target, source, to.size.0);
+        // Of pageable memory a copy waits whoever's call it is; then other threads go on meanwhile.
         let waits = blocking || is_pageable(&to) || is_pageable(&from);
         let made = self.transfer(state, by, call, (stream, blocking, takes), transfer, waits)?;
         state.memory.copied(&to, &from);
@@ -465,7 +482,7 @@ impl Session<'_> {
         at: Use,
     ) -> Answer<Made> {
         let address = state.memory.address(&at).ok_or(Failure::InvalidValue)?;
-        let made = self.transfer(state, by, call, how, (address, None, at.size.0), how.1)?;
+        let made = self.transfer(state, by, call, how, (address, Source::Zero, at.size.0), how.1)?;
         state.memory.overwritten(&at);
         for word in state.memory.words(&at) {
             state.memory.stamp(word.address, Stamp { pattern: 0, by: by.1 });
@@ -480,7 +497,7 @@ impl Session<'_> {
         by: By,
         call: &Call,
         (stream, blocking, takes): (StreamId, bool, Law),
-        (to, from, size): (u64, Option<u64>, u64),
+        (to, from, size): (u64, Source, u64),
         waits: bool,
     ) -> Answer<Made> {
         let (device, handle) = self.stream(state, stream)?;

@@ -440,16 +440,44 @@ unsafe extern "C" fn run(data: *mut c_void) {
     drop(catch_unwind(AssertUnwindSafe(*function)));
 }
 
-/// `cuMemcpyAsync`; the addresses are of devices or of the host.
-pub(super) fn copy_async(to: u64, from: u64, size: u64, stream: Stream) -> Answer<()> {
-    // SAFETY: the session gives the addresses of allocations with so many bytes; memory of the host lives as long as the session.
-    Code::check(unsafe { sys::cuMemcpyAsync(to, from, size as usize, stream.raw()) })
+/// Between which memories a copy goes. Only of page-locked memory does a driver have to know by the address what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// From the host's pageable memory to a device.
+    ToDevice,
+    /// The other way.
+    ToHost,
+    /// Between memories that the driver has given out.
+    Between,
 }
 
-/// `cuMemcpy`, which runs in the legacy default stream.
-pub(super) fn copy(to: u64, from: u64, size: u64) -> Answer<()> {
-    // SAFETY: as of `copy_async`.
-    Code::check(unsafe { sys::cuMemcpy(to, from, size as usize) })
+/// Copies in the order of a stream; without one, by a call that runs in the legacy default stream.
+pub(super) fn copy(way: Way, to: u64, from: u64, size: u64, stream: Option<Stream>) -> Answer<()> {
+    let bytes = size as usize;
+    // SAFETY: the session gives the addresses of allocations with so many bytes; memory of the host lives as long as the session.
+    Code::check(unsafe {
+        match (way, stream) {
+            (Way::ToDevice, Some(stream)) => {
+                sys::cuMemcpyHtoDAsync_v2(to, from as *const c_void, bytes, stream.raw())
+            }
+            (Way::ToDevice, None) => sys::cuMemcpyHtoD_v2(to, from as *const c_void, bytes),
+            (Way::ToHost, Some(stream)) => {
+                sys::cuMemcpyDtoHAsync_v2(to as *mut c_void, from, bytes, stream.raw())
+            }
+            (Way::ToHost, None) => sys::cuMemcpyDtoH_v2(to as *mut c_void, from, bytes),
+            (Way::Between, Some(stream)) => sys::cuMemcpyAsync(to, from, bytes, stream.raw()),
+            (Way::Between, None) => sys::cuMemcpy(to, from, bytes),
+        }
+    })
+}
+
+/// Copies between buffers of the host, once everything in a stream is complete.
+pub(super) fn copy_on_host(to: u64, from: u64, size: u64, stream: Stream) -> Answer<()> {
+    synchronise_stream(stream)?;
+    // SAFETY: both are buffers of the session with so many bytes, and no two buffers overlap; what a device writes to them at the
+    // same time is the race of the program that is run.
+    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, size as usize) };
+    Ok(())
 }
 
 /// Sets bytes to zero; without a stream it is `cuMemsetD8`, which runs in the legacy default stream.

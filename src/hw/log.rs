@@ -3,8 +3,9 @@
 //!
 //! It grows with the length of the run. It must not know the driver.
 
-use crate::base::{BufferId, ExpectId, HostId, Nanos, PoolId, SnapshotId, StmtId};
+use crate::base::{BufferId, ExpectId, HostId, Nanos, PoolId, SnapshotId, StmtId, StreamId};
 use crate::trace::{Call, Decision, Event, Failure, Kind, Operands, PoolState, Sink, Ticket};
+use std::collections::BTreeMap;
 
 /// One event.
 #[derive(Clone, Debug)]
@@ -86,8 +87,41 @@ impl Log {
         self.times.push(Entry { at, host, stmt, ticket: Some(ticket), what });
     }
 
-    /// Puts the times of the device in their order, once all are known.
+    /// Puts the times of the device in their order, once all are known. Operations without times of their own take none: each is
+    /// where the one before it in its stream has ended, and from a wait on where the next one starts.
     pub(super) fn close(&mut self) {
+        let mut known: BTreeMap<Ticket, [Option<Nanos>; 2]> = BTreeMap::new();
+        for entry in self.times.drain(..) {
+            let Some(ticket) = entry.ticket else { continue };
+            known.entry(ticket).or_default()[usize::from(matches!(entry.what, What::End))] = Some(entry.at);
+        }
+        let known = |entry: &Entry| match entry.ticket.and_then(|ticket| known.get(&ticket)) {
+            Some([Some(start), Some(end)]) => Some((*start, *end)),
+            _ => None,
+        };
+        let mut streams: BTreeMap<StreamId, Vec<&Entry>> = BTreeMap::new();
+        for entry in &self.calls {
+            if let (What::Submitted(_), Some(ticket)) = (&entry.what, entry.ticket) {
+                streams.entry(ticket.stream).or_default().push(entry);
+            }
+        }
+        for operations in streams.values() {
+            let mut earliest = Nanos::ZERO;
+            for (nth, entry) in operations.iter().enumerate() {
+                let is_wait = matches!(entry.what, What::Submitted(Call::Wait { .. }));
+                let next = || operations[nth..].iter().find_map(|later| known(later));
+                let (start, end) = match known(entry) {
+                    Some(known) => known,
+                    None if is_wait => next().map_or((entry.at, entry.at), |(start, _)| (start, start)),
+                    None => (entry.at, entry.at),
+                };
+                // A stream goes on from one operation to the next, whatever the resolution of the times is.
+                let start = start.max(earliest);
+                earliest = end.max(start);
+                self.times.push(Entry { at: start, what: What::Start, ..**entry });
+                self.times.push(Entry { at: earliest, what: What::End, ..**entry });
+            }
+        }
         self.times.sort_by_key(|entry| entry.at);
     }
 
@@ -120,7 +154,7 @@ fn tell(entry: &Entry, sink: &mut impl Sink) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::StreamId;
+    use crate::base::EventId;
     use crate::trace::Detail;
 
     struct Times(Vec<(u64, bool)>);
@@ -135,20 +169,63 @@ mod tests {
         }
     }
 
-    #[test]
-    fn device_and_host_are_told_in_the_order_of_time() {
-        let (by, ticket) = ((HostId::new(0), StmtId::new(0)), Ticket { stream: StreamId::new(0), seq: 1 });
-        let mut log = Log::default();
-        log.host(Nanos(5), by, None, What::Met);
-        log.host(Nanos(20), by, None, What::Met);
-        // A clock that went back.
-        log.host(Nanos(19), by, None, What::Met);
-        log.device(Nanos(30), by, ticket, What::End);
-        log.device(Nanos(5), by, ticket, What::Start);
+    const BY: (HostId, StmtId) = (HostId::from_raw_unchecked(0), StmtId::from_raw_unchecked(0));
+
+    fn ticket(seq: u32) -> Ticket {
+        Ticket { stream: StreamId::new(0), seq }
+    }
+
+    fn told(log: &mut Log) -> Vec<(u64, bool)> {
         log.close();
         let mut times = Times(Vec::new());
         log.replay(&mut times);
-        assert_eq!(times.0, [(5, false), (5, true), (20, false), (20, false), (30, true)]);
+        times.0
+    }
+
+    #[test]
+    fn device_and_host_are_told_in_the_order_of_time() {
+        let mut log = Log::default();
+        let call = Call::Record { stream: StreamId::new(0), event: EventId::new(0) };
+        log.host(Nanos(5), BY, Some(ticket(1)), What::Submitted(call));
+        log.host(Nanos(20), BY, None, What::Met);
+        // A clock that went back.
+        log.host(Nanos(19), BY, None, What::Met);
+        log.device(Nanos(30), BY, ticket(1), What::End);
+        log.device(Nanos(5), BY, ticket(1), What::Start);
+        assert_eq!(told(&mut log), [(5, true), (5, true), (20, false), (20, false), (30, true)]);
         assert_eq!(log.end(), Nanos(30));
+    }
+
+    #[test]
+    fn operations_that_take_no_time_are_beside_those_that_do() {
+        let (stream, event) = (StreamId::new(0), EventId::new(0));
+        let (record, wait) = (Call::Record { stream, event }, Call::Wait { stream, event });
+        let mut log = Log::default();
+        for (seq, call) in (1..).zip([&record, &record, &record, &wait, &record, &record, &wait]) {
+            log.host(Nanos(u64::from(seq)), BY, Some(ticket(seq)), What::Submitted(call.clone()));
+        }
+        for (seq, start, end) in [(2, 10, 20), (6, 50, 60)] {
+            log.device(Nanos(start), BY, ticket(seq), What::Start);
+            log.device(Nanos(end), BY, ticket(seq), What::End);
+        }
+        log.close();
+        let time = |entry: &Entry| (entry.ticket.map_or(0, |ticket| ticket.seq), entry.at.0);
+        let expected = [
+            (1, 1),
+            (1, 1),
+            (2, 10),
+            (2, 20),
+            (3, 20),
+            (3, 20),
+            (4, 50),
+            (4, 50),
+            (5, 50),
+            (5, 50),
+            (6, 50),
+            (6, 60),
+            (7, 60),
+            (7, 60),
+        ];
+        assert_eq!(log.times.iter().map(time).collect::<Vec<_>>(), expected);
     }
 }

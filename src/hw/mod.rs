@@ -38,6 +38,8 @@ use std::sync::Arc;
 /// What a run on hardware has shown.
 #[derive(Debug)]
 pub struct Run {
+    /// The devices that it was made on, in the order of the program.
+    pub devices: Vec<Device>,
     /// Its events.
     pub log: Log,
     /// Where kernels have found something else in their memory than what was written there last.
@@ -134,7 +136,8 @@ pub fn run(
     observe: Observe,
 ) -> Result<Run, Unavailable> {
     host.begins(program);
-    let there = devices()?.len();
+    let mut devices = devices()?;
+    let there = devices.len();
     let needed = program.setup.devices.iter().filter(|device| device.same_as.is_none()).count();
     if needed > there {
         return Err(Unavailable::TooFewDevices { there, needed });
@@ -142,5 +145,6 @@ pub fn run(
     let machine = Machine::open(needed)?;
     let session = Session::begin(program, host, durations, observe, &machine)?;
     std::thread::scope(|scope| session.thread(scope, threads::MAIN));
-    Ok(session.end())
+    devices.truncate(needed);
+    Ok(Run { devices, ..session.end() })
 }

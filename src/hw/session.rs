@@ -21,7 +21,7 @@ use crate::trace::{
 use cust::context::Context;
 use cust::device::Device;
 use cust::module::Module;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -129,6 +129,8 @@ pub(super) struct State<'r> {
     /// The page-locked and the other buffers of the host.
     pinned: Vec<u64>,
     pageable: Vec<Box<[u64]>>,
+    /// The pools that were not always empty.
+    told: BTreeSet<PoolId>,
     /// The statements of expectations that hardware says nothing about.
     pub(super) silent: Vec<StmtId>,
     /// Why the run has stopped.
@@ -180,6 +182,7 @@ impl<'r> Session<'r> {
             exported: BTreeMap::new(),
             pinned: Vec::new(),
             pageable: Vec::new(),
+            told: BTreeSet::new(),
             silent: super::limits::silent(program),
             stop: None,
         };
@@ -346,7 +349,7 @@ impl<'r> Session<'r> {
         let overlaps = if waited.is_ok() { launches.overlaps() } else { Vec::new() };
         self.give_back(&mut state);
         let (log, stop) = (std::mem::take(&mut state.log), state.stop.take());
-        super::Run { log, overlaps, silent: std::mem::take(&mut state.silent), stop }
+        super::Run { devices: Vec::new(), log, overlaps, silent: std::mem::take(&mut state.silent), stop }
     }
 
     /// What cannot be given back, of a device that reports an error, goes with the process.
@@ -387,11 +390,14 @@ impl<'r> Session<'r> {
         });
     }
 
-    /// Tells the figures of every pool that exists.
+    /// Tells the figures of every pool that exists, and has held something.
     pub(super) fn tell_states(&self, state: &mut State<'_>, by: (HostId, StmtId)) {
         for pool in self.program.setup.pools.indices() {
             let Held::Here(made) = state.pools[pool] else { continue };
-            if let Ok(figures) = super::calls::figures(made) {
+            if let Ok(figures) = super::calls::figures(made)
+                && (state.told.contains(&pool) || figures.reserved_high > Bytes::ZERO)
+            {
+                state.told.insert(pool);
                 state.log.host(self.now(), by, None, What::State(pool, figures));
             }
         }

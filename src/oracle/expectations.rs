@@ -170,6 +170,7 @@ impl<'p> Expectations<'p> {
             broken,
             allocations: self.allocations,
             searched: None,
+            met: Vec::new(),
         }
     }
 

@@ -14,6 +14,6 @@ pub use expectations::{Expectations, mismatch};
 pub use explain::{By, Explanation, Link, Ran, Recording, Reuse};
 pub use findings::{Certainty, Finding, Missing, Moment, Point, Role};
 pub use verdict::{
-    Answer, Broken, Counts, FailedCall, Judged, Mismatch, Missed, NotReached, Searched, Settled,
+    Answer, Broken, Counts, FailedCall, Judged, Met, Mismatch, Missed, NotReached, Searched, Settled,
     SkippedStatement, Verdict,
 };

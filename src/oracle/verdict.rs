@@ -230,6 +230,22 @@ pub struct Verdict {
     pub allocations: u64,
     /// The search for lines that speak of all timings, if there was one.
     pub searched: Option<Searched>,
+    /// Where kernels of a run on hardware have met in their memory.
+    pub met: Vec<Met>,
+}
+
+/// A kernel has found something else in its memory than what was written there last, by the order of submissions. Only hardware
+/// shows that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Met {
+    /// The launch that has found it.
+    pub stmt: StmtId,
+    /// Who had written there last.
+    pub expected: StmtId,
+    /// Who has written what was found, if it was a launch of the run.
+    pub found: Option<StmtId>,
+    /// Whether that was at the end of the kernel, and not when it began.
+    pub late: bool,
 }
 
 impl Verdict {
@@ -241,6 +257,7 @@ impl Verdict {
     /// Whether something is not as it should be, beside what is undecided.
     pub fn fails(&self) -> bool {
         self.broken.is_some()
+            || !self.met.is_empty()
             || self.findings.iter().any(Finding::fails)
             || !self.missed.is_empty()
             || !self.not_reached.is_empty()

@@ -4,9 +4,10 @@
 
 use super::document::{Document, Notation};
 use super::names::Book;
-use super::{Met, Origin, SCHEMA};
+use super::{Origin, SCHEMA};
 use crate::base::{Bytes, PoolId, StmtId};
 use crate::compare::{Class, Common, Comparison, Difference, Figures, Held, Key, Outcome, Seen, What};
+use crate::oracle::Met;
 use crate::scenario::Program;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -28,9 +29,8 @@ pub struct ComparedSide<'p> {
 impl ComparedSide<'_> {
     /// What it depends on beside the text.
     pub(super) fn facts(&self) -> String {
-        let backend = if self.backend == SIMULATION { "" } else { self.backend };
         let variant = self.program.variant.iter().map(|variant| format!("variant {variant}"));
-        let origin = if backend.is_empty() { self.origin.facts() } else { backend.to_owned() };
+        let origin = self.origin.facts();
         let is_in_facts = |with: &&String| {
             ["seed=", "model=", "profile=", "variant="].iter().any(|known| with.starts_with(known))
         };

@@ -32,7 +32,7 @@ pub use sarif::Sarif;
 pub use snapshot::Snapshots;
 pub use states::States;
 pub use sweep::{Sweep, SweepRow, Tally};
-pub use text::{Closing, Compared, Failing, Met, Options, Text, failures, stopped};
+pub use text::{Closing, Compared, Failing, Options, Text, failures, stopped};
 pub use timings::Timings;
 pub use tried::{remedy, tried};
 pub use worst::{Measure, Searched, Worst};
@@ -54,12 +54,17 @@ pub struct Origin {
     pub jitter: u8,
     /// How choices are made.
     pub strategy: Strategy,
+    /// The devices of a run that was made on hardware, with their driver.
+    pub hardware: Option<String>,
 }
 
 impl Origin {
     /// What a run depends on beside the text.
     fn facts(&self) -> String {
-        let Self { model, profile, seed, jitter, strategy, untimed, .. } = self;
+        let Self { model, profile, seed, jitter, strategy, untimed, hardware, .. } = self;
+        if let Some(hardware) = hardware {
+            return format!("on {hardware}, seed {seed}");
+        }
         let jitter = if *jitter > 0 { format!(", jitter {jitter}%") } else { String::new() };
         let strategy = if *strategy == Strategy::Random { String::new() } else { format!(", {strategy}") };
         let drawn = if *untimed { "untimed".to_owned() } else { format!("seed {seed}") };

@@ -36,7 +36,9 @@ impl Kernel for Spin {
     }
 
     fn ends(&self, parameters: &Parameters, memory: &mut DeviceMemory) {
-        for (nth, stamp) in stamps(parameters).enumerate().filter(|(_, stamp)| stamp.flags & COMPARE_AFTER != 0) {
+        for (nth, stamp) in
+            stamps(parameters).enumerate().filter(|(_, stamp)| stamp.flags & COMPARE_AFTER != 0)
+        {
             let holds = if stamp.flags & WRITE != 0 { stamp.writes } else { stamp.holds };
             compare(parameters, memory, (nth, stamp.address, holds), true);
         }
@@ -56,7 +58,12 @@ fn stamps(parameters: &Parameters) -> impl Iterator<Item = Stamp> + '_ {
 }
 
 /// Reports what a word holds, if that is something else and nothing was reported before.
-fn compare(parameters: &Parameters, memory: &mut DeviceMemory, (nth, address, holds): (usize, u64, u64), late: bool) {
+fn compare(
+    parameters: &Parameters,
+    memory: &mut DeviceMemory,
+    (nth, address, holds): (usize, u64, u64),
+    late: bool,
+) {
     let report = parameters.u64(1).unwrap_or_default();
     let found = memory.u64_at(address);
     if found == holds || memory.u64_at(report) != 0 {

@@ -75,7 +75,12 @@ fn lines(program: &Program, comparison: &Comparison) -> Vec<String> {
         let statement = &program.statements[difference.key.stmt];
         format!(
             "{:?} {:?} line {}: {}: {:?} | {:?}",
-            difference.class, difference.what, statement.line, statement.text, difference.left, difference.right
+            difference.class,
+            difference.what,
+            statement.line,
+            statement.text,
+            difference.left,
+            difference.right
         )
     });
     told.collect()
@@ -97,7 +102,10 @@ fn guide_and_reuse_do_what_the_simulation_says() {
                     assert_eq!(run.stop, None, "{what}");
                     let differing = comparison.differences.iter().filter(|it| it.class != Class::Unspecified);
                     if differing.count() > 0 {
-                        wrong.push(format!("{what} {observe:?}\n  {}", lines(&program, &comparison).join("\n  ")));
+                        wrong.push(format!(
+                            "{what} {observe:?}\n  {}",
+                            lines(&program, &comparison).join("\n  ")
+                        ));
                     }
                     count += 1;
                 }

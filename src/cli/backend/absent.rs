@@ -3,8 +3,8 @@
 use super::Observe;
 use crate::base::{Nanos, StmtId};
 use crate::cli::{Complaint, Scenario, Status};
-use crate::oracle::Broken;
-use crate::report::Met;
+use crate::oracle::{Broken, Met};
+
 use crate::scenario::Program;
 use crate::trace::Sink;
 
@@ -22,6 +22,10 @@ impl Played {
     }
 
     pub(in crate::cli) fn broken(&self) -> Option<Broken> {
+        match *self {}
+    }
+
+    pub(in crate::cli) fn on(&self) -> &str {
         match *self {}
     }
 

@@ -69,8 +69,11 @@ fn measured_or(measured: Bytes, default: Bytes) -> Bytes {
     if measured > Bytes::ZERO { measured } else { default }
 }
 
+/// In the largest unit of which it is a whole number.
 fn bytes(size: Bytes) -> String {
-    format!("{}B", size.0)
+    let units = [(Bytes::gib(1), "GiB"), (Bytes::mib(1), "MiB"), (Bytes::kib(1), "KiB"), (Bytes(1), "B")];
+    let whole = units.iter().find(|(unit, _)| size.0 > 0 && size.0.is_multiple_of(unit.0));
+    whole.map_or("0B".to_owned(), |(unit, name)| format!("{}{name}", size.0 / unit.0))
 }
 
 /// What a driver calls its device, so that it stays in the comment.

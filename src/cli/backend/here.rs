@@ -5,8 +5,8 @@ use crate::base::{Code, Diagnostic, Nanos, StmtId};
 use crate::cli::{Complaint, Scenario, Status, outside};
 use crate::engine::{Chooser, Seeded};
 use crate::hw::{self, Host, Run, Unsupported};
-use crate::oracle::Broken;
-use crate::report::Met;
+use crate::oracle::{Broken, Met};
+
 use crate::scenario::Program;
 use crate::trace::{Law, Sink};
 use std::io;
@@ -26,6 +26,7 @@ pub fn on_host(host: Arc<dyn Host>) {
 pub(in crate::cli) struct Played {
     run: Arc<Run>,
     met: Vec<Met>,
+    on: String,
 }
 
 impl Played {
@@ -41,6 +42,11 @@ impl Played {
     /// Why it was given up, if it was.
     pub(in crate::cli) fn broken(&self) -> Option<Broken> {
         self.run.stop.as_ref().map(|stop| Broken { stmt: stop.stmt, reason: stop.reason.clone() })
+    }
+
+    /// The devices, and their driver.
+    pub(in crate::cli) fn on(&self) -> &str {
+        &self.on
     }
 
     pub(in crate::cli) fn end(&self) -> Nanos {
@@ -87,7 +93,13 @@ pub(in crate::cli) fn play(
         found: overlap.found,
         late: overlap.late,
     });
-    Ok(Ok(Played { met: met.collect(), run: Arc::new(run) }))
+    Ok(Ok(Played { met: met.collect(), on: named(&run.devices), run: Arc::new(run) }))
+}
+
+fn named(devices: &[hw::Device]) -> String {
+    let Some(first) = devices.first() else { return String::new() };
+    let others = if devices.len() > 1 { format!(" and {} more", devices.len() - 1) } else { String::new() };
+    format!("{}{others}, driver {}.{}", first.name, first.driver / 1000, first.driver % 1000 / 10)
 }
 
 /// What was measured on the first device of this machine, as a profile.

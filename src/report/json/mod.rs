@@ -54,6 +54,7 @@ impl<'p, W: Write> Lines<'p, W> {
             jitter: Some(origin.jitter).filter(|percent| *percent > 0),
             strategy: Some(origin.strategy).filter(|one| *one != Strategy::Random).map(|one| one.to_string()),
             untimed: origin.untimed.then_some(true),
+            hardware: origin.hardware.as_deref(),
         };
         Self { book: Book::new(program), document: Document::new(notation, &header, "events", out) }
     }
@@ -117,6 +118,9 @@ struct Header<'a> {
     /// Missing where durations are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     untimed: Option<bool>,
+    /// Missing in a simulation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hardware: Option<&'a str>,
 }
 
 #[derive(Serialize)]

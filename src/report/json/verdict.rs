@@ -30,6 +30,18 @@ pub(super) struct Ending<'a> {
     recovery: RecoveryLine<'a>,
     deadlock: bool,
     stopped: Option<&'a str>,
+    /// Missing in a simulation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    overlaps: Vec<OverlapLine>,
+}
+
+/// Kernels of a run on hardware that have met in their memory.
+#[derive(Serialize)]
+struct OverlapLine {
+    line: u32,
+    expected: u32,
+    found: Option<u32>,
+    when: &'static str,
 }
 
 #[derive(Serialize)]
@@ -206,6 +218,12 @@ pub(super) fn ending<'a>(
         block: &program.names.buffers[skipped.buffer],
         times: skipped.times,
     });
+    let overlaps = verdict.met.iter().map(|met| OverlapLine {
+        line: book.line(met.stmt),
+        expected: book.line(met.expected),
+        found: met.found.map(|found| book.line(found)),
+        when: if met.late { "end" } else { "start" },
+    });
     Ending {
         event: "verdict",
         holds: verdict.holds() && !compared.fails(),
@@ -228,6 +246,7 @@ pub(super) fn ending<'a>(
         recovery: recovery_line(book, recovery),
         deadlock: verdict.deadlock.is_some(),
         stopped: verdict.broken.as_ref().map(|broken| broken.reason.as_str()),
+        overlaps: overlaps.collect(),
     }
 }
 

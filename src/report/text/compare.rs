@@ -1,8 +1,8 @@
 //! Two runs side by side for people: each difference at its line, what it was on either side, and at its end what documents
 //! say about it.
 
-use super::Options;
 use super::table::{columns_of, heading, shorten, wrap};
+use super::{Options, met};
 use crate::base::{Bytes, Nanos, grouped};
 use crate::compare::{Class, Comparison, Difference, Figures, Held, Key, Outcome, Seen, What};
 use crate::report::compare::SideBySide;
@@ -45,6 +45,7 @@ impl SideBySide<'_> {
             );
             lines.extend([String::new(), more]);
         }
+        lines.extend(met::lines(right.program, self.met, width));
         lines.push(String::new());
         lines.extend(self.closing(width));
         if options.colour {

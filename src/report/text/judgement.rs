@@ -345,6 +345,9 @@ pub(super) fn timings(book: &Book<'_>, verdict: &Verdict, width: usize) -> Vec<S
 }
 
 fn outcome(names: &Names, judged: &Judged, demand: Demand, skipped: bool) -> String {
+    if judged.times == 0 && judged.is_open {
+        return "open: such a run does not tell".to_owned();
+    }
     if judged.times == 0 {
         return if skipped { "fails: skipped".to_owned() } else { "fails: never reached".to_owned() };
     }

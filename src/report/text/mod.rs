@@ -26,7 +26,6 @@ use crate::explore::recover::Recovery;
 use crate::oracle::Verdict;
 use crate::scenario::Program;
 use crate::trace::{Detail, Event, Sink};
-pub use met::Met;
 use std::fmt;
 use table::{columns_of, lay_out, shorten, wrap};
 pub(in crate::report) use table::{heading as heading_of, time};
@@ -92,8 +91,6 @@ pub struct Closing<'a> {
     pub compared: Compared,
     /// The command that accepts them.
     pub accept: String,
-    /// Where kernels of a run on hardware have met in their memory; none in a simulation.
-    pub met: &'a [Met],
 }
 
 /// One thing that fails.
@@ -172,7 +169,7 @@ impl<'p> Text<'p> {
         let short = |stmt| self.shortages.lines(book, closing.recovery, stmt, width);
         lines.extend(self.failures.lines(book, verdict, short, width));
         let access = |stmt| self.failures.access(book, stmt);
-        lines.extend(met::lines(book, closing.met, width));
+        lines.extend(met::lines(book.program, &verdict.met, width));
         lines.extend(findings::lines(book, verdict, &closing.explained, access, width));
         lines.extend(self.mismatches.lines(book, verdict, width));
         lines.extend(lay_out(sections, room));
@@ -207,7 +204,9 @@ impl Sink for Text<'_> {
 
 /// What fails: for who does not read the whole report.
 pub fn failures(program: &Program, verdict: &Verdict, compared: &Compared) -> Vec<Failing> {
-    judgement::failures(&Book::new(program), verdict, compared)
+    let mut failures = judgement::failures(&Book::new(program), verdict, compared);
+    failures.extend(verdict.met.iter().map(|met| met::failing(program, met)));
+    failures
 }
 
 fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
@@ -219,15 +218,15 @@ fn heading(book: &Book<'_>, origin: &Origin, width: usize) -> String {
 
 /// The line that says whether the scenario holds: `holds: 2 expectations, no findings   (..)`.
 fn summary(book: &Book<'_>, verdict: &Verdict, closing: &Closing<'_>, width: usize) -> String {
-    let holds = verdict.holds() && !closing.compared.fails() && closing.met.is_empty();
+    let holds = verdict.holds() && !closing.compared.fails();
     let mut parts =
         if holds { what_holds(verdict, &closing.compared) } else { what_fails(verdict, &closing.compared) };
     parts.extend(findings::summary(book, verdict));
-    if !closing.met.is_empty() {
-        parts.push(counted(closing.met.len(), "overlap"));
+    if !verdict.met.is_empty() {
+        parts.push(counted(verdict.met.len(), "overlap"));
     }
     let allocations = counted(usize::try_from(verdict.allocations).unwrap_or(usize::MAX), "allocation");
-    let is_open = !verdict.fails() && !closing.compared.fails() && closing.met.is_empty();
+    let is_open = !verdict.fails() && !closing.compared.fails();
     let word = if holds {
         "holds"
     } else if is_open {
