@@ -37,6 +37,8 @@ pub struct Trace {
     pub calls: Vec<Made>,
     /// The states of each pool in the order in which they were told.
     pub states: BTreeMap<PoolId, Vec<StateTold>>,
+    /// The calls, by their place, at which a pool was seen to give memory back.
+    pub shrinks: BTreeMap<PoolId, Vec<u32>>,
     /// The operations in the order in which they were submitted.
     pub operations: Vec<Operation>,
 }
@@ -77,6 +79,8 @@ pub enum Does {
     Elapsed,
     /// Asks what is complete.
     Query,
+    /// Puts something else into a stream.
+    Submit,
     /// Says what is expected.
     Expect(ExpectId),
     /// Something else.
@@ -123,6 +127,8 @@ pub struct Got {
     pub mapped: Bytes,
     /// The frees that its stream was made to wait for.
     pub waits: Vec<Ticket>,
+    /// The call that freed it, by its place in the calls.
+    pub freed: Option<u32>,
 }
 
 /// What a call has read.
