@@ -204,7 +204,7 @@ impl Compare {
             backend: side.backend,
             with: side.with.clone(),
         });
-        let report = SideBySide { sides, common, comparison: &comparison };
+        let report = SideBySide::new(sides, common, &comparison);
         let mut output = Output::open(self.output.as_deref())?;
         let to_terminal = self.output.is_none();
         let options = Options {

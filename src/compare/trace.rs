@@ -14,7 +14,7 @@ pub struct Key {
     pub host: HostId,
     /// The statement.
     pub stmt: StmtId,
-    /// The how-manieth one of that thread and statement it is, from 1.
+    /// Its number among the calls of that thread and statement, from 1.
     pub nth: u32,
 }
 
@@ -192,7 +192,7 @@ impl From<&PoolState> for Figures {
 pub struct Operation {
     /// The call that submitted it, by its place in the calls.
     pub by: u32,
-    /// The how-manieth operation of that call it is, from 0: a launch of a graph has many.
+    /// Its number among the operations of that call, from 0: a launch of a graph has many.
     pub nth: u32,
     /// Its place in its stream.
     pub ticket: Ticket,

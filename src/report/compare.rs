@@ -51,6 +51,16 @@ pub struct SideBySide<'p> {
     pub common: &'p Common,
     /// What came of it.
     pub comparison: &'p Comparison,
+    /// What blocks are called on either side.
+    books: [Book<'p>; 2],
+}
+
+impl<'p> SideBySide<'p> {
+    /// Two sides, and what came of them.
+    pub fn new(sides: [ComparedSide<'p>; 2], common: &'p Common, comparison: &'p Comparison) -> Self {
+        let books = sides.each_ref().map(|side| Book::new(side.program));
+        Self { sides, common, comparison, books }
+    }
 }
 
 impl SideBySide<'_> {
@@ -82,8 +92,10 @@ impl SideBySide<'_> {
 
     /// What an allocation is called where it is asked for.
     pub(super) fn block(&self, stmt: StmtId) -> String {
-        let (program, stmt) = self.at(stmt);
-        Book::new(program).asked_as(stmt)
+        match self.common.right_alone(stmt) {
+            Some(own) => self.books[1].asked_as(own),
+            None => self.books[0].asked_as(stmt),
+        }
     }
 
     /// The name of a pool.

@@ -247,6 +247,20 @@ fn models_differ_as_their_documents_do() {
     assert!(different > 15, "{different}");
 }
 
+/// What the file says of both: the seed model has no wait, and so no memory that was freed on another stream.
+#[test]
+fn the_seed_model_does_not_follow_an_event() {
+    let program = load(include_str!("../../../scenarios/oxicuda/follow_event.scn"));
+    let [cuda, oxicuda] = Model::ALL.map(|model| record(&on(&program, model), 0));
+    let comparison = compare(&cuda, &oxicuda, &program, &Common::all());
+    let of_b = comparison.differences.iter().find(|difference| line(&program, difference.key.stmt) == 13);
+    let Difference { what, class, left, right, held, .. } = of_b.expect("b gets other memory");
+    assert_eq!((*what, *class), (What::Memory, Class::Differs));
+    let reuses = |seen: &Seen| matches!(seen, Seen::Memory { reuses, .. } if !reuses.is_empty());
+    assert!(reuses(left) && !reuses(right), "{left:?} {right:?}");
+    assert_eq!(held.expect("and its pool holds more").right.reserved.0, 2 << 10);
+}
+
 #[test]
 fn which_side_is_the_left_one_does_not_matter() {
     let mut kinds = std::collections::BTreeMap::<(What, Class), usize>::new();
