@@ -243,7 +243,7 @@ impl Compare {
             backend: side.backend,
             with: side.with.clone(),
         });
-        let report = SideBySide { sides, common, comparison: &comparison, met: &right.met };
+        let report = SideBySide::new(sides, common, &comparison, &right.met);
         let mut output = Output::open(self.output.as_deref())?;
         let to_terminal = self.output.is_none();
         let options = Options {
@@ -295,7 +295,7 @@ fn on_hardware(changed: Changed, seed: u64, with: &[String], played: &Played) ->
     let Changed { scenario, program, .. } = changed;
     let scenario = scenario.with_played(played.clone());
     let mut recorder = Recorder::of_device();
-    played.replay(&mut recorder);
+    played.replay_told(&mut recorder);
     if let Some(broken) = played.broken() {
         let line = program.statements[broken.stmt].line;
         outside::print_error(&format!("the run on hardware ends at line {line}: {}\n", broken.reason));

@@ -14,8 +14,8 @@ pub struct Common {
     statements: Ids<StmtId>,
     hosts: Ids<HostId>,
     pools: Ids<PoolId>,
-    /// How many statements are on the right side only, and on the left side only.
-    alone: [usize; 2],
+    /// The statements of the left program alone, and those of the right one.
+    alone: [Vec<StmtId>; 2],
 }
 
 /// For each id of the right program, the one that both know it by.
@@ -89,18 +89,20 @@ impl Common {
             left.statements.iter().map(|statement| moved(statement.span.start)),
             right.statements.iter().map(|statement| statement.span.start),
         );
-        let common = statements.is_common.iter().filter(|is_common| **is_common).count();
+        let on_left = left.statements.indices().filter(|stmt| !statements.is_common(*stmt)).collect();
+        let is_beyond = |stmt: &StmtId| statements.of_right(*stmt).index() >= left.statements.len();
+        let on_right = right.statements.indices().filter(is_beyond).collect();
         Self {
-            alone: [left.statements.len() - common, right.statements.len() - common],
+            alone: [on_left, on_right],
             statements,
             hosts: Ids::by(left.names.hosts.iter(), right.names.hosts.iter()),
             pools: Ids::by(left.names.pools.iter(), right.names.pools.iter()),
         }
     }
 
-    /// How many statements only the left program has, and how many only the right one.
-    pub fn alone(&self) -> [usize; 2] {
-        self.alone
+    /// The statements that only the left program has, and those that only the right one has, with its own ids.
+    pub fn alone(&self) -> &[Vec<StmtId>; 2] {
+        &self.alone
     }
 
     /// Whether both programs have a statement.
@@ -127,6 +129,8 @@ impl Common {
         trace.calls.iter_mut().for_each(|made| self.rename(made));
         let states = std::mem::take(&mut trace.states).into_iter();
         trace.states = states.map(|(pool, states)| (self.pools.of_right(pool), states)).collect();
+        let shrinks = std::mem::take(&mut trace.shrinks).into_iter();
+        trace.shrinks = shrinks.map(|(pool, calls)| (self.pools.of_right(pool), calls)).collect();
         trace
     }
 

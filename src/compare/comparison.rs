@@ -38,8 +38,8 @@ pub struct Comparison {
     pub turned: Option<StmtId>,
     /// How much was compared.
     pub compared: Compared,
-    /// How many statements only one program has, the left and the right one: they are not compared.
-    pub alone: [usize; 2],
+    /// The statements that only one program has, the left one, and the right one with its own ids: they are not compared.
+    pub alone: [Vec<StmtId>; 2],
 }
 
 impl Comparison {
@@ -81,7 +81,7 @@ pub struct Difference {
     pub left: Seen,
     /// The same on the right.
     pub right: Seen,
-    /// Of an allocation: what its pool held behind it, where that is different too.
+    /// What a pool held behind the call, where that is different in another way than before it.
     pub held: Option<Held>,
     /// The statement of the earlier difference that this one may come from.
     pub follows: Option<StmtId>,
@@ -132,8 +132,8 @@ pub enum Seen {
         /// The physical memory that its pool got for it; where that is not known, nothing.
         grows: Bytes,
     },
-    /// A pool held this.
-    Pool(Figures),
+    /// What a pool held.
+    Pool,
     /// A value.
     Value(i128),
     /// The two sides of an expectation.
@@ -144,7 +144,7 @@ pub enum Seen {
     EndsBefore(bool),
 }
 
-/// What a pool held behind an allocation.
+/// What a pool held behind a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
     /// The pool.
@@ -153,4 +153,6 @@ pub struct Held {
     pub left: Figures,
     /// On the right.
     pub right: Figures,
+    /// The figures, in the order of [`Figures::named`], that differ by another amount than before the call.
+    pub changed: [bool; 4],
 }

@@ -7,8 +7,8 @@
 use super::common::Common;
 use super::comparison::{Class, Compared, Comparison, Difference, Held, Seen, What};
 use super::facts::{Facts, Origin};
-use super::points::{Point, points, turned};
-use super::trace::{Does, Figures, Made, Outcome, Read, StateTold, Told, Trace};
+use super::points::{Point, Turn, places, points, turned};
+use super::trace::{Does, Figures, Got, Key, Made, Outcome, Read, StateTold, Told, Trace};
 use super::{ends, fold::Folded};
 use crate::base::{Bytes, PoolId, StmtId};
 use crate::scenario::Program;
@@ -32,11 +32,13 @@ struct Differ<'t> {
     right: &'t Trace,
     facts: Facts,
     pools: BTreeMap<PoolId, Pool>,
-    /// The states by the call that told them: on the left, and on the right.
+    /// The place of each call on the left, and on the right.
+    places: [BTreeMap<Key, u32>; 2],
+    /// The states by the call that told them, in the same way.
     told: [BTreeMap<u32, BTreeSet<PoolId>>; 2],
     /// The latest call that ended otherwise, how it was judged.
     fate: Option<(Class, StmtId)>,
-    turned: Option<(u64, StmtId)>,
+    turned: Option<Turn>,
     compared: Compared,
     compared_pools: BTreeSet<PoolId>,
     folded: Folded,
@@ -50,6 +52,7 @@ pub fn compare(left: &Trace, right: &Trace, program: &Program, common: &Common) 
         right,
         facts: Facts::of(program),
         pools: BTreeMap::new(),
+        places: [left, right].map(places),
         told: [told_by(left), told_by(right)],
         fate: None,
         turned: turned(left, right, &points),
@@ -65,8 +68,8 @@ pub fn compare(left: &Trace, right: &Trace, program: &Program, common: &Common) 
     }
     differ.compared.operations = ends::compare([left, right], &points, &mut differ.folded);
     differ.compared.pools = differ.compared_pools.len() as u64;
-    let (compared, turned) = (differ.compared, differ.turned.map(|(_, stmt)| stmt));
-    Comparison { differences: differ.folded.finish(), turned, compared, alone: common.alone() }
+    let (compared, turned) = (differ.compared, differ.turned.map(|turn| turn.stmt));
+    Comparison { differences: differ.folded.finish(), turned, compared, alone: common.alone().clone() }
 }
 
 /// The pools whose states each call told.
@@ -110,11 +113,13 @@ impl Differ<'_> {
         match (&left.got, &right.got) {
             _ if left.outcome != right.outcome => self.outcome(point, left, right),
             (Some(one), Some(other)) if left.does == Does::Allocate => {
-                let keys = |reuses: &[(super::Key, Bytes)]| -> Vec<_> {
-                    reuses.iter().map(|(key, _)| *key).collect()
-                };
-                if keys(&one.reuses) != keys(&other.reuses) {
-                    self.memory(point, left, right, !one.reuses.is_empty() && !other.reuses.is_empty());
+                let keys =
+                    |reuses: &[(Key, Bytes)]| -> Vec<Key> { reuses.iter().map(|(key, _)| *key).collect() };
+                let both_reuse = !one.reuses.is_empty() && !other.reuses.is_empty();
+                if keys(&one.reuses) != keys(&other.reuses)
+                    && (both_reuse || !self.is_doubtful(point, one) && !self.is_doubtful(point, other))
+                {
+                    self.memory(point, left, right, both_reuse);
                 }
             }
             _ => {}
@@ -147,6 +152,22 @@ impl Differ<'_> {
         }
         self.fate = Some((cause.0, point.key.stmt));
         self.blame(left.pool, cause.0, point.key.stmt);
+    }
+
+    /// Whether a pool may have given back what seems to be used again, and has mapped new memory at its address. A side that
+    /// tells classes knows better.
+    fn is_doubtful(&self, point: &Point, got: &Got) -> bool {
+        let places = [(self.left, point.left), (self.right, point.right)];
+        let shrank = |key: &Key| {
+            places.iter().zip(&self.places).any(|((trace, now), places)| {
+                let call = places.get(key).map(|at| &trace.calls[*at as usize]);
+                let freed = call.and_then(|made| Some((made.pool?, made.got.as_ref()?.freed?)));
+                let (Some((pool, freed)), Some(now)) = (freed, now) else { return false };
+                let shrinks = trace.shrinks.get(&pool).map_or(&[][..], Vec::as_slice);
+                shrinks.iter().any(|at| freed < *at && at <= now)
+            })
+        };
+        got.policy.is_none() && got.reuses.iter().any(|(key, _)| shrank(key))
     }
 
     fn memory(&mut self, point: &Point, left: &Made, right: &Made, both_reuse: bool) {
@@ -215,19 +236,23 @@ impl Differ<'_> {
         self.compared.states += 1;
         self.compared_pools.insert(pool);
         let pairs = left.named().into_iter().zip(right.named());
-        let gaps: Vec<i128> =
-            pairs.map(|((_, one), (_, other))| i128::from(one.0) - i128::from(other.0)).collect();
         let known = self.pools.entry(pool).or_default();
-        let is_new = gaps.iter().zip(&known.gap).any(|(gap, old)| gap != old && *gap != 0);
-        known.gap.copy_from_slice(&gaps);
-        if !is_new {
+        let mut changed = [false; 4];
+        for (((one, other), old), changed) in pairs.zip(&mut known.gap).zip(&mut changed) {
+            let gap = i128::from(one.1.0) - i128::from(other.1.0);
+            *changed = std::mem::replace(old, gap) != gap && gap != 0;
+        }
+        if !changed.contains(&true) {
             return;
         }
         let stmt = point.key.stmt;
         let cause = self.since(point, self.cause(pool));
-        let held = Held { pool, left, right };
+        let held = Held { pool, left, right, changed };
         if !self.folded.holds(point.key, held) {
-            self.tell(point, What::Pool(pool), cause, Seen::Pool(left), Seen::Pool(right));
+            let ((class, follows), key, times) = (cause, point.key, 1);
+            let (what, left, right, held) = (What::Pool(pool), Seen::Pool, Seen::Pool, Some(held));
+            let difference = Difference { key, what, class, times, left, right, held, follows };
+            self.folded.add(point.rank, difference);
         }
         self.blame(Some(pool), cause.0, stmt);
     }
@@ -238,7 +263,7 @@ impl Differ<'_> {
 
     /// How something is judged that may come from an earlier difference, or from the order in which threads have called.
     fn since(&self, point: &Point, before: Option<(Class, StmtId)>) -> Cause {
-        let turned = self.turned.filter(|(rank, _)| *rank <= point.rank);
+        let turned = self.turned.filter(|turn| turn.is_before(point));
         match (before, turned) {
             (Some((Class::Differs, stmt)), _) => (Class::Differs, Some(stmt)),
             (before, Some(_)) => (Class::Timing, before.map(|(_, stmt)| stmt)),

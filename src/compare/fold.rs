@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 pub(super) struct Folded {
     places: BTreeMap<(StmtId, What, Class), usize>,
     found: Vec<(u64, Difference)>,
-    /// The latest difference of an allocation, and whether it is the first of its kind.
-    latest: Option<(Key, Class, bool)>,
+    /// The latest difference in how a call ends or what it gets, and whether it is the first of its kind.
+    latest: Option<(Key, What, Class, bool)>,
 }
 
 impl Folded {
@@ -24,18 +24,24 @@ impl Folded {
             Some((_, known)) => known.times += 1,
             None => self.found.push((rank, difference)),
         }
-        if what == What::Memory {
-            self.latest = Some((key, class, is_first));
+        if matches!(what, What::Memory | What::Outcome) {
+            self.latest = Some((key, what, class, is_first));
         }
     }
 
-    /// Whether what a pool held behind a call belongs to a difference of that call, an allocation: then it is noted there.
+    /// Whether what a pool held behind a call belongs to a difference of that call: then it is noted there, if it is the first
+    /// such pool.
     pub(super) fn holds(&mut self, key: Key, held: Held) -> bool {
-        let Some((_, class, is_first)) = self.latest.filter(|(latest, ..)| *latest == key) else {
+        let Some((_, what, class, is_first)) = self.latest.filter(|(latest, ..)| *latest == key) else {
             return false;
         };
-        if is_first && let Some(place) = self.places.get(&(key.stmt, What::Memory, class)) {
-            self.found[*place].1.held = Some(held);
+        let place = self.places.get(&(key.stmt, what, class)).filter(|_| is_first);
+        let noted = place.map(|place| &mut self.found[*place].1.held);
+        if let Some(noted) = noted {
+            if noted.is_some() {
+                return false;
+            }
+            *noted = Some(held);
         }
         true
     }

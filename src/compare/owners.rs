@@ -21,28 +21,31 @@ pub(super) struct Owners {
     emptied: BTreeMap<PoolId, u32>,
 }
 
+/// An allocation, of a pool or outside of pools.
 #[derive(Clone, Copy, Debug)]
-struct Allocation {
+pub(super) struct Allocation {
     key: Key,
+    /// The place of its call.
+    call: u32,
     pool: Option<PoolId>,
     emptied: u32,
     is_freed: bool,
 }
 
+impl Allocation {
+    pub(super) fn new(key: Key, call: u32, pool: Option<PoolId>) -> Self {
+        Self { key, call, pool, emptied: 0, is_freed: false }
+    }
+}
+
 impl Owners {
-    /// Gives bytes to a new allocation, and says whose of the same pool they were. `pool`: `None` for memory outside of pools.
-    pub(super) fn take(
-        &mut self,
-        alloc: AllocId,
-        range: Range,
-        key: Key,
-        pool: Option<PoolId>,
-        is_new: bool,
-    ) -> Vec<Taken> {
+    /// Gives bytes to a new allocation, and says whose of the same pool they were; `is_new`: nobody's.
+    pub(super) fn take(&mut self, alloc: AllocId, range: Range, new: Allocation, is_new: bool) -> Vec<Taken> {
+        let pool = new.pool;
         let emptied = self.emptied(pool);
         let taken = if is_new || pool.is_none() { Vec::new() } else { self.freed(range, pool, emptied) };
         let owner = self.allocations.len() as u32;
-        self.allocations.push(Allocation { key, pool, emptied, is_freed: false });
+        self.allocations.push(Allocation { emptied, ..new });
         self.serials.insert(alloc.serial, owner);
         self.clear(range);
         if range.size > Bytes::ZERO {
@@ -91,6 +94,11 @@ impl Owners {
     pub(super) fn set_freed(&mut self, alloc: AllocId, is_freed: bool) -> bool {
         let Some(owner) = self.serials.get(&alloc.serial) else { return is_freed };
         std::mem::replace(&mut self.allocations[*owner as usize].is_freed, is_freed)
+    }
+
+    /// The place of the call that an allocation was made by.
+    pub(super) fn call_of(&self, alloc: AllocId) -> Option<u32> {
+        self.serials.get(&alloc.serial).map(|owner| self.allocations[*owner as usize].call)
     }
 
     /// The pool of an allocation, as far as it is known.

@@ -16,11 +16,13 @@ pub(super) struct Point {
     pub(super) right: Option<u32>,
 }
 
+/// The place of each call of a run.
+pub(super) fn places(trace: &Trace) -> BTreeMap<Key, u32> {
+    trace.calls.iter().zip(0..).map(|(made, at)| (made.key, at)).collect()
+}
+
 /// All calls of statements that both programs have. A call comes after those that come before it in both runs.
 pub(super) fn points(left: &Trace, right: &Trace, common: &Common) -> Vec<Point> {
-    let places = |trace: &Trace| -> BTreeMap<Key, u32> {
-        trace.calls.iter().zip(0..).map(|(made, at)| (made.key, at)).collect()
-    };
     let [in_left, in_right] = [places(left), places(right)];
     let mut points = Vec::new();
     let both = |key: &Key| common.has(key.stmt);
@@ -50,9 +52,27 @@ fn each(trace: &Trace, others: &BTreeMap<Key, u32>, mut visit: impl FnMut(Key, u
     }
 }
 
-/// Where host threads begin to call in another order, of calls that may change a pool: the rank, and the statement.
-pub(super) fn turned(left: &Trace, right: &Trace, points: &[Point]) -> Option<(u64, StmtId)> {
-    let changes = |made: &Made| matches!(made.does, Does::Allocate | Does::Malloc | Does::Change);
+/// Where host threads begin to call in another order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    left: u32,
+    right: u32,
+    /// The statement of the first such call.
+    pub(super) stmt: StmtId,
+}
+
+impl Turn {
+    /// Whether other calls may have been made before a call than on the other side.
+    pub(super) fn is_before(&self, point: &Point) -> bool {
+        point.left.is_some_and(|at| at >= self.left) || point.right.is_some_and(|at| at >= self.right)
+    }
+}
+
+/// Where host threads begin to call in another order, of calls that may change a pool or what is ordered.
+pub(super) fn turned(left: &Trace, right: &Trace, points: &[Point]) -> Option<Turn> {
+    let changes = |made: &Made| {
+        matches!(made.does, Does::Allocate | Does::Malloc | Does::Change | Does::Submit | Does::Query)
+    };
     let both = |point: &&Point| match (point.left, point.right) {
         (Some(at), Some(to)) => changes(&left.calls[at as usize]) && changes(&right.calls[to as usize]),
         _ => false,
@@ -64,5 +84,5 @@ pub(super) fn turned(left: &Trace, right: &Trace, points: &[Point]) -> Option<(u
     let mut pairs = in_left.into_iter().zip(in_right);
     let (one, other) = pairs.find(|(one, other)| one.key != other.key)?;
     let first = if (one.rank, one.key) < (other.rank, other.key) { one } else { other };
-    Some((first.rank, first.key.stmt))
+    Some(Turn { left: one.left?, right: other.right?, stmt: first.key.stmt })
 }

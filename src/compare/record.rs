@@ -2,7 +2,7 @@
 //!
 //! It works from events alone, those of a simulation and those of a device alike. Its memory grows with the run, up to a limit.
 
-use super::owners::Owners;
+use super::owners::{Allocation, Owners};
 use super::trace::{Does, Got, Key, Made, Operation, Outcome, Read, StateTold, Told, TooLong, Trace};
 use crate::base::{HostId, PoolId, StmtId};
 use crate::trace::{
@@ -49,9 +49,10 @@ impl Recorder {
     }
 
     fn new(told: Told) -> Self {
-        let (calls, states, operations) = (Vec::new(), BTreeMap::new(), Vec::new());
+        let (calls, operations) = (Vec::new(), Vec::new());
+        let (states, shrinks) = (BTreeMap::new(), BTreeMap::new());
         Self {
-            trace: Trace { told, calls, states, operations },
+            trace: Trace { told, calls, states, shrinks, operations },
             owners: Owners::default(),
             times: BTreeMap::new(),
             latest: BTreeMap::new(),
@@ -98,9 +99,19 @@ impl Recorder {
         };
         self.made(event, does(call), pool, Outcome::Succeeded);
         if let Call::Free { alloc, .. } | Call::PlainFree { alloc } = call {
-            let was_freed = self.owners.set_freed(*alloc, true);
+            let was_freed = self.frees(event, *alloc);
             self.freeing.insert(event.host, (*alloc, was_freed));
         }
+    }
+
+    /// An allocation is freed; says whether it was before.
+    fn frees(&mut self, event: &Event<'_>, alloc: AllocId) -> bool {
+        let by = self.latest.get(&event.host).copied();
+        let got = self.owners.call_of(alloc).and_then(|at| self.trace.calls[at as usize].got.as_mut());
+        if let Some(got) = got {
+            got.freed = by;
+        }
+        self.owners.set_freed(alloc, true)
     }
 
     fn fails(&mut self, event: &Event<'_>, outcome: Outcome) {
@@ -122,10 +133,12 @@ impl Recorder {
         }
         let is_new = decision.policy == Some(Policy::Growth);
         let Decision { alloc, range, requested, policy, mapped, .. } = *decision;
-        let reuses = self.owners.take(alloc, range, key, pool, is_new);
+        let Some(call) = self.latest.get(&event.host).copied() else { return };
+        let reuses = self.owners.take(alloc, range, Allocation::new(key, call, pool), is_new);
         let waits = decision.waits.to_vec();
         if let Some(made) = self.call(event) {
-            made.got = Some(Box::new(Got { range, requested, reuses, policy, mapped, waits }));
+            let freed = None;
+            made.got = Some(Box::new(Got { range, requested, reuses, policy, mapped, waits, freed }));
         }
     }
 
@@ -134,10 +147,21 @@ impl Recorder {
         let by = by.filter(|at| self.trace.calls[*at as usize].key.stmt == event.stmt);
         let (figures, attributes) = (state.into(), state.attributes);
         let told = StateTold { number: self.states, by, figures, attributes };
-        self.trace.states.entry(pool).or_default().push(told);
+        let states = self.trace.states.entry(pool).or_default();
+        let shrinks = states.last().is_some_and(|before| before.figures.reserved > figures.reserved);
+        states.push(told);
         self.states += 1;
         if figures.reserved.0 == 0 {
             self.owners.empties(pool);
+        }
+        if shrinks {
+            self.shrinks(event, pool);
+        }
+    }
+
+    fn shrinks(&mut self, event: &Event<'_>, pool: PoolId) {
+        if let Some(at) = self.latest.get(&event.host) {
+            self.trace.shrinks.entry(pool).or_default().push(*at);
         }
     }
 
@@ -194,11 +218,12 @@ impl Recorder {
             }
             Kind::Decided(decision) => self.decides(event, decision),
             Kind::Freed(alloc) => {
-                self.owners.set_freed(alloc, true);
+                self.frees(event, alloc);
             }
             Kind::Node { call: Call::Free { alloc, .. }, .. } => {
-                self.owners.set_freed(*alloc, true);
+                self.frees(event, *alloc);
             }
+            Kind::Released { pool, .. } => self.shrinks(event, pool),
             Kind::State { pool, state } => self.state(event, pool, state),
             Kind::Submitted(call) => {
                 if let Some(ticket) = event.ticket {
@@ -267,6 +292,13 @@ fn does(call: &Call) -> Does {
         | Call::ResetDevice(_)
         | Call::Import { .. }
         | Call::Graph(_) => Does::Change,
+        Call::Launch { .. }
+        | Call::Copy { .. }
+        | Call::Memset { .. }
+        | Call::HostFunction { .. }
+        | Call::Collective { .. }
+        | Call::Record { .. }
+        | Call::Wait { .. } => Does::Submit,
         _ => Does::Other,
     }
 }

@@ -14,7 +14,7 @@ pub struct Key {
     pub host: HostId,
     /// The statement.
     pub stmt: StmtId,
-    /// The how-manieth one of that thread and statement it is, from 1.
+    /// Its number among the calls of that thread and statement, from 1.
     pub nth: u32,
 }
 
@@ -37,6 +37,8 @@ pub struct Trace {
     pub calls: Vec<Made>,
     /// The states of each pool in the order in which they were told.
     pub states: BTreeMap<PoolId, Vec<StateTold>>,
+    /// The calls, by their place, at which a pool was seen to give memory back.
+    pub shrinks: BTreeMap<PoolId, Vec<u32>>,
     /// The operations in the order in which they were submitted.
     pub operations: Vec<Operation>,
 }
@@ -77,6 +79,8 @@ pub enum Does {
     Elapsed,
     /// Asks what is complete.
     Query,
+    /// Puts something else into a stream.
+    Submit,
     /// Says what is expected.
     Expect(ExpectId),
     /// Something else.
@@ -123,6 +127,8 @@ pub struct Got {
     pub mapped: Bytes,
     /// The frees that its stream was made to wait for.
     pub waits: Vec<Ticket>,
+    /// The call that freed it, by its place in the calls.
+    pub freed: Option<u32>,
 }
 
 /// What a call has read.
@@ -186,7 +192,7 @@ impl From<&PoolState> for Figures {
 pub struct Operation {
     /// The call that submitted it, by its place in the calls.
     pub by: u32,
-    /// The how-manieth operation of that call it is, from 0: a launch of a graph has many.
+    /// Its number among the operations of that call, from 0: a launch of a graph has many.
     pub nth: u32,
     /// Its place in its stream.
     pub ticket: Ticket,

@@ -14,6 +14,8 @@ struct Entry {
     host: HostId,
     stmt: StmtId,
     ticket: Option<Ticket>,
+    /// Whether it was told, rather than inferred from what was.
+    is_told: bool,
     what: What,
 }
 
@@ -79,12 +81,12 @@ impl Log {
         what: What,
     ) {
         let at = self.calls.last().map_or(at, |last| last.at.max(at));
-        self.calls.push(Entry { at, host, stmt, ticket, what });
+        self.calls.push(Entry { at, host, stmt, ticket, is_told: true, what });
     }
 
     /// When the device started or completed an operation.
     pub(super) fn device(&mut self, at: Nanos, (host, stmt): (HostId, StmtId), ticket: Ticket, what: What) {
-        self.times.push(Entry { at, host, stmt, ticket: Some(ticket), what });
+        self.times.push(Entry { at, host, stmt, ticket: Some(ticket), is_told: true, what });
     }
 
     /// Puts the times of the device in their order, once all are known. Operations without times of their own take none: each is
@@ -109,6 +111,7 @@ impl Log {
             let mut earliest = Nanos::ZERO;
             for (nth, entry) in operations.iter().enumerate() {
                 let is_wait = matches!(entry.what, What::Submitted(Call::Wait { .. }));
+                let is_told = known(entry).is_some();
                 let next = || operations[nth..].iter().find_map(|later| known(later));
                 let (start, end) = match known(entry) {
                     Some(known) => known,
@@ -118,8 +121,8 @@ impl Log {
                 // A stream goes on from one operation to the next, whatever the resolution of the times is.
                 let start = start.max(earliest);
                 earliest = end.max(start);
-                self.times.push(Entry { at: start, what: What::Start, ..**entry });
-                self.times.push(Entry { at: earliest, what: What::End, ..**entry });
+                self.times.push(Entry { at: start, what: What::Start, is_told, ..**entry });
+                self.times.push(Entry { at: earliest, what: What::End, is_told, ..**entry });
             }
         }
         self.times.sort_by_key(|entry| entry.at);
@@ -135,7 +138,16 @@ impl Log {
     /// Tells everything to a sink, in the order of time. What the device and the host did at the same time is told of the host
     /// first, as the devices' progress at a time is visible only after it.
     pub fn replay(&self, sink: &mut impl Sink) {
-        let mut times = self.times.iter().peekable();
+        self.tell(sink, |_| true);
+    }
+
+    /// The same, without the times of operations that no device has told: for who takes them for what has happened.
+    pub fn replay_told(&self, sink: &mut impl Sink) {
+        self.tell(sink, |entry| entry.is_told);
+    }
+
+    fn tell(&self, sink: &mut impl Sink, which: impl Fn(&Entry) -> bool) {
+        let mut times = self.times.iter().filter(|entry| which(entry)).peekable();
         for entry in &self.calls {
             while let Some(earlier) = times.next_if(|time| time.at < entry.at) {
                 tell(earlier, sink);
@@ -147,7 +159,7 @@ impl Log {
 }
 
 fn tell(entry: &Entry, sink: &mut impl Sink) {
-    let Entry { at, host, stmt, ticket, ref what } = *entry;
+    let Entry { at, host, stmt, ticket, ref what, .. } = *entry;
     sink.event(&Event { at, host, stmt, ticket, kind: what.kind() });
 }
 

@@ -1,4 +1,4 @@
-//! Where host threads meet: signals, barriers, and the ends of threads. None of that is a call of CUDA.
+//! Where host threads meet: signals, barriers, the ends of threads, and whose turn it is to call. None of that is a call of CUDA.
 //!
 //! Nobody waits for ever: a wait during which nothing at all has happened for long ends the run.
 
@@ -21,6 +21,8 @@ struct State {
     ended: Vec<bool>,
     /// For each barrier how many have come to it, and how often it has let go.
     barriers: BTreeMap<BarrierId, (u32, u64)>,
+    /// How many calls have been made, of those whose order is stated.
+    called: usize,
     /// Counts what happens.
     happened: u64,
     given_up: bool,
@@ -32,13 +34,16 @@ pub(super) struct Meetings {
     state: Mutex<State>,
     changed: Condvar,
     sizes: Vec<u32>,
+    /// Whose call is next, for each; after these, whoever comes first.
+    order: Vec<HostId>,
 }
 
 impl Meetings {
-    pub(super) fn new(setup: &Setup) -> Self {
+    /// Nothing has happened. Threads make their calls in this order, as far as it goes.
+    pub(super) fn new(setup: &Setup, order: Vec<HostId>) -> Self {
         let (given, ended) = (vec![false; setup.signals], vec![false; setup.hosts]);
         let state = Mutex::new(State { given, ended, ..State::default() });
-        Self { state, changed: Condvar::new(), sizes: setup.barriers.iter().copied().collect() }
+        Self { state, changed: Condvar::new(), sizes: setup.barriers.iter().copied().collect(), order }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -69,6 +74,32 @@ impl Meetings {
             }
         }
         Ok(())
+    }
+
+    /// Waits until it is a thread's turn. One that makes more calls than the order has goes on as it comes.
+    pub(super) fn turn(&self, host: HostId) -> Result<(), GivenUp> {
+        if self.order.is_empty() {
+            return Ok(());
+        }
+        self.until(|state| {
+            // Who has ended earlier than the order has it leaves its turns to the others.
+            let mut rest = self.order[state.called..].iter().filter(|host| !state.ended[host.index()]);
+            rest.next().is_none_or(|next| *next == host) || rest.all(|other| *other != host)
+        })
+    }
+
+    /// A thread has made the call that its turn was for.
+    pub(super) fn called(&self, host: HostId) {
+        if self.order.is_empty() {
+            return;
+        }
+        self.happens(|state| {
+            let rest = &self.order[state.called..];
+            let next = rest.iter().position(|next| !state.ended[next.index()]);
+            if let Some(next) = next.filter(|next| rest[*next] == host) {
+                state.called += next + 1;
+            }
+        });
     }
 
     /// A signal is given, and stays so.
@@ -123,7 +154,7 @@ mod tests {
     fn threads_meet() {
         let barriers = IndexVec::from_vec(vec![2]);
         let setup = Setup { signals: 1, hosts: 2, barriers, ..Setup::default() };
-        let meetings = Meetings::new(&setup);
+        let meetings = Meetings::new(&setup, Vec::new());
         let (signal, barrier, child) = (SignalId::new(0), BarrierId::new(0), HostId::new(1));
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -141,5 +172,29 @@ mod tests {
         });
         meetings.give_up();
         assert_eq!(meetings.come_to(barrier), Err(GivenUp));
+    }
+
+    #[test]
+    fn calls_are_made_in_order() {
+        let setup = Setup { hosts: 2, ..Setup::default() };
+        let [main, child] = [0, 1].map(HostId::new);
+        let meetings = Meetings::new(&setup, vec![main, child, child, main, child, main]);
+        let made = Mutex::new(Vec::new());
+        let call = |host: HostId| {
+            meetings.turn(host).expect("it is its turn");
+            made.lock().expect("no thread panics").push(host);
+            meetings.called(host);
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                (0..2).for_each(|_| call(child));
+                // It ends one call too early.
+                meetings.ends(child);
+            });
+            // Two calls more than the order has.
+            (0..5).for_each(|_| call(main));
+        });
+        let order = [main, child, child, main, main, main, main];
+        assert_eq!(made.into_inner().expect("no thread panics"), order);
     }
 }

@@ -29,7 +29,7 @@ pub use kernels::{KERNEL, MODULE, Overlap, STAMPS_MAX};
 pub use limits::{Unsupported, unsupported};
 pub use log::Log;
 
-use crate::base::StmtId;
+use crate::base::{HostId, StmtId};
 use crate::scenario::Program;
 use session::{Machine, Session};
 use std::fmt;
@@ -48,6 +48,15 @@ pub struct Run {
     pub silent: Vec<StmtId>,
     /// Why it stopped before the end of the program, if it did.
     pub stop: Option<Stop>,
+}
+
+/// What a run does beside what the program says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// How often the figures of pools are read.
+    pub observe: Observe,
+    /// Which host thread makes each call, in the order of the calls; those behind are made as they come.
+    pub order: Vec<HostId>,
 }
 
 /// Why a run stopped before its end.
@@ -133,7 +142,7 @@ pub fn run(
     program: &Program,
     host: Arc<dyn Host>,
     durations: &mut dyn Durations,
-    observe: Observe,
+    options: Options,
 ) -> Result<Run, Unavailable> {
     host.begins(program);
     let mut devices = devices()?;
@@ -143,7 +152,7 @@ pub fn run(
         return Err(Unavailable::TooFewDevices { there, needed });
     }
     let machine = Machine::open(needed)?;
-    let session = Session::begin(program, host, durations, observe, &machine)?;
+    let session = Session::begin(program, host, durations, options, &machine)?;
     std::thread::scope(|scope| session.thread(scope, threads::MAIN));
     devices.truncate(needed);
     Ok(Run { devices, ..session.end() })

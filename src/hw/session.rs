@@ -154,7 +154,7 @@ impl<'r> Session<'r> {
         program: &'r Program,
         host: Arc<dyn Host>,
         durations: &'r mut dyn Durations,
-        observe: Observe,
+        options: super::Options,
         machine: &Machine,
     ) -> Answer<Self> {
         let setup = &program.setup;
@@ -187,8 +187,9 @@ impl<'r> Session<'r> {
             stop: None,
         };
         let began = host.now();
-        let meetings = Arc::new(Meetings::new(setup));
-        let session = Self { program, host, observe, gpus, meetings, began, state: Mutex::new(state) };
+        let meetings = Arc::new(Meetings::new(setup, options.order));
+        let session =
+            Self { program, host, observe: options.observe, gpus, meetings, began, state: Mutex::new(state) };
         session.make_everything()?;
         Ok(session)
     }

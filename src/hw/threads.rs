@@ -30,8 +30,14 @@ impl Session<'_> {
 
     /// One step. `false`: the thread has ended, or the run has.
     fn turn<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, host: HostId, call: &mut Call) -> bool {
+        let is_turn = self.meetings.turn(host);
         let mut state = self.lock();
         if state.stop.is_some() {
+            return false;
+        }
+        if let Err(given_up) = is_turn {
+            let by = (host, state.cursor.latest(host));
+            self.stop(&mut state, by, given_up.reason());
             return false;
         }
         let stmt = match state.cursor.next(self.program, host, call) {
@@ -53,7 +59,11 @@ impl Session<'_> {
         if !matches!(call, Call::Peek(_)) {
             state.log.host(self.now(), by, None, What::Call(call.clone()));
         }
-        let result = match self.make(&mut state, by, call) {
+        let made = self.make(&mut state, by, call);
+        if !matches!(call, Call::Peek(_)) {
+            self.meetings.called(host);
+        }
+        let result = match made {
             Ok(Made::Reply(reply)) => Ok(reply),
             Ok(Made::Waits(wait)) => {
                 drop(state);
@@ -169,8 +179,14 @@ impl Session<'_> {
     }
 }
 
+impl GivenUp {
+    fn reason(self) -> String {
+        "what it waits for has not come for 10 s".to_owned()
+    }
+}
+
 impl From<GivenUp> for Trouble {
-    fn from(GivenUp: GivenUp) -> Self {
-        Trouble::Ends("what it waits for has not come for 10 s".to_owned())
+    fn from(given_up: GivenUp) -> Self {
+        Trouble::Ends(given_up.reason())
     }
 }

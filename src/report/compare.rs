@@ -53,6 +53,21 @@ pub struct SideBySide<'p> {
     pub comparison: &'p Comparison,
     /// Where kernels of the right side have met in their memory, if it was run on hardware.
     pub met: &'p [Met],
+    /// What blocks are called on either side.
+    books: [Book<'p>; 2],
+}
+
+impl<'p> SideBySide<'p> {
+    /// Two sides, and what came of them; `met`: where kernels of the right side have met in their memory, on hardware.
+    pub fn new(
+        sides: [ComparedSide<'p>; 2],
+        common: &'p Common,
+        comparison: &'p Comparison,
+        met: &'p [Met],
+    ) -> Self {
+        let books = sides.each_ref().map(|side| Book::new(side.program));
+        Self { sides, common, comparison, met, books }
+    }
 }
 
 impl SideBySide<'_> {
@@ -70,6 +85,12 @@ impl SideBySide<'_> {
         program.statements[stmt].line
     }
 
+    /// The lines of the statements that only one side has.
+    pub(super) fn lines_alone(&self, side: usize) -> Vec<u32> {
+        let statements = &self.sides[side].program.statements;
+        self.comparison.alone[side].iter().map(|stmt| statements[*stmt].line).collect()
+    }
+
     /// The text of a statement.
     pub(super) fn text_of(&self, stmt: StmtId) -> &str {
         let (program, stmt) = self.at(stmt);
@@ -78,8 +99,10 @@ impl SideBySide<'_> {
 
     /// What an allocation is called where it is asked for.
     pub(super) fn block(&self, stmt: StmtId) -> String {
-        let (program, stmt) = self.at(stmt);
-        Book::new(program).asked_as(stmt)
+        match self.common.right_alone(stmt) {
+            Some(own) => self.books[1].asked_as(own),
+            None => self.books[0].asked_as(stmt),
+        }
     }
 
     /// The name of a pool.
@@ -156,18 +179,14 @@ impl SideBySide<'_> {
                     "mapped": grows.0,
                 })
             }
-            Seen::Pool(_) => json!({}),
+            Seen::Pool => json!({}),
             Seen::Value(value) => json!({ "value": number(*value) }),
             Seen::Values(left, right) => json!({ "value": number(*left), "compared_with": number(*right) }),
             Seen::Readiness(readiness) => json!({ "readiness": readiness.name() }),
             Seen::EndsBefore(before) => json!({ "ends_before": before }),
         };
-        let figures = match seen {
-            Seen::Pool(figures) => Some(*figures),
-            _ => held,
-        };
         let fields = fields.as_object_mut().map(std::mem::take).unwrap_or_default();
-        let named = figures.iter().flat_map(Figures::named);
+        let named = held.iter().flat_map(Figures::named);
         let named = named.map(|(name, bytes)| (name.to_owned(), json!(bytes.0)));
         fields.into_iter().chain(named).collect()
     }
@@ -182,7 +201,7 @@ impl SideBySide<'_> {
     }
 
     fn summary(&self) -> Summary {
-        let Comparison { differences, turned, compared, alone } = self.comparison;
+        let Comparison { differences, turned, compared, .. } = self.comparison;
         Summary {
             differences: differences.len(),
             differs: self.comparison.of(Class::Differs),
@@ -194,8 +213,8 @@ impl SideBySide<'_> {
             pools: compared.pools,
             values: compared.values,
             operations: compared.operations,
-            left_only: alone[0],
-            right_only: alone[1],
+            left_only: self.lines_alone(0),
+            right_only: self.lines_alone(1),
             turned: turned.map(|stmt| self.line(stmt)),
         }
     }
@@ -274,7 +293,7 @@ struct Summary {
     pools: u64,
     values: u64,
     operations: u64,
-    left_only: usize,
-    right_only: usize,
+    left_only: Vec<u32>,
+    right_only: Vec<u32>,
     turned: Option<u32>,
 }

@@ -6,6 +6,7 @@ mod access;
 mod cli;
 #[cfg(feature = "cli")]
 mod colours;
+mod compare;
 #[cfg(feature = "cli")]
 mod conformance;
 mod courses;

@@ -2,9 +2,9 @@
 //!
 //! That proves the plumbing, and nothing about a real driver, since the simulated one decides by the same model.
 
-use millpond::compare::{self, Class, Common, Comparison, Recorder, Trace};
+use millpond::compare::{self, Class, Common, Comparison, Outcome, Recorder, Trace};
 use millpond::engine::{self, Chooser, Seeded};
-use millpond::hw::{self, Host, Observe};
+use millpond::hw::{self, Host, Observe, Options};
 use millpond::profile::Profile;
 use millpond::scenario::Program;
 use millpond::trace::Law;
@@ -54,9 +54,13 @@ fn simulated(program: &Program, seed: u64) -> Trace {
 fn played(program: &Program, seed: u64, host: Arc<dyn Host>, observe: Observe) -> (hw::Run, Trace) {
     let mut chooser = Seeded::new(program, seed);
     let mut durations = |stmt, law: &Law| chooser.duration(stmt, law);
-    let run = hw::run(program, host, &mut durations, observe).expect("the driver is there");
+    let simulated = simulated(program, seed);
+    let order = simulated.calls.iter().filter(|made| made.outcome != Outcome::Skipped);
+    let order = order.map(|made| made.key.host).collect();
+    let run =
+        hw::run(program, host, &mut durations, Options { observe, order }).expect("the driver is there");
     let mut recorder = Recorder::of_device();
-    run.log.replay(&mut recorder);
+    run.log.replay_told(&mut recorder);
     (run, recorder.finish().expect("it is short"))
 }
 

@@ -17,6 +17,10 @@ impl Played {
         match *self {}
     }
 
+    pub(in crate::cli) fn replay_told(&self, _: &mut impl Sink) {
+        match *self {}
+    }
+
     pub(in crate::cli) fn silent(&self) -> &[StmtId] {
         match *self {}
     }

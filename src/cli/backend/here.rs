@@ -1,14 +1,14 @@
 //! The backend of a build that has one.
 
 use super::{Observe, machine::ThisMachine};
-use crate::base::{Code, Diagnostic, Nanos, StmtId};
+use crate::base::{Code, Diagnostic, HostId, Nanos, StmtId};
 use crate::cli::{Complaint, Scenario, Status, outside};
 use crate::engine::{Chooser, Seeded};
 use crate::hw::{self, Host, Run, Unsupported};
 use crate::oracle::{Broken, Met};
 
 use crate::scenario::Program;
-use crate::trace::{Law, Sink};
+use crate::trace::{Detail, Event, Kind, Law, Sink};
 use std::io;
 use std::sync::{Arc, OnceLock};
 
@@ -32,6 +32,11 @@ pub(in crate::cli) struct Played {
 impl Played {
     pub(in crate::cli) fn replay(&self, sink: &mut impl Sink) {
         self.run.log.replay(sink);
+    }
+
+    /// The same, without times that were inferred.
+    pub(in crate::cli) fn replay_told(&self, sink: &mut impl Sink) {
+        self.run.log.replay_told(sink);
     }
 
     /// The statements of expectations that hardware says nothing about.
@@ -85,7 +90,8 @@ pub(in crate::cli) fn play(
     let host = HOST.get_or_init(|| Arc::new(ThisMachine::default()));
     let mut chooser = Seeded::new(program, seed);
     let mut durations = |stmt, law: &Law| chooser.duration(stmt, law);
-    let run = hw::run(program, Arc::clone(host), &mut durations, observe);
+    let options = hw::Options { observe, order: order(program, seed) };
+    let run = hw::run(program, Arc::clone(host), &mut durations, options);
     let run = run.map_err(|unavailable| Complaint::impossible(unavailable.to_string()))?;
     let met = run.overlaps.iter().map(|overlap| Met {
         stmt: overlap.stmt,
@@ -94,6 +100,30 @@ pub(in crate::cli) fn play(
         late: overlap.late,
     });
     Ok(Ok(Played { met: met.collect(), on: named(&run.devices), run: Arc::new(run) }))
+}
+
+/// In which order the host threads make their calls in the simulation of this seed, for a program that has several.
+fn order(program: &Program, seed: u64) -> Vec<HostId> {
+    let mut callers = Callers::default();
+    if program.setup.hosts > 1 {
+        crate::engine::run(program, seed, &mut callers);
+    }
+    callers.0
+}
+
+#[derive(Default)]
+struct Callers(Vec<HostId>);
+
+impl Sink for Callers {
+    fn wants(&self, detail: Detail) -> bool {
+        detail == Detail::Events
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        if let Kind::Call(_) = event.kind {
+            self.0.push(event.host);
+        }
+    }
 }
 
 fn named(devices: &[hw::Device]) -> String {

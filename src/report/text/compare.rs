@@ -14,6 +14,8 @@ const OPEN_MAX: usize = 10;
 const SHOWN_MAX: usize = 50;
 /// So many blocks are named that an allocation reuses.
 const BLOCKS_MAX: usize = 3;
+/// So many lines are listed that only one side has.
+const LINES_LISTED_MAX: usize = 12;
 
 impl SideBySide<'_> {
     /// The report as text.
@@ -71,42 +73,21 @@ impl SideBySide<'_> {
         let place = shorten(&place, width.saturating_sub(columns_of(&judged) + 2));
         let gap = width.saturating_sub(columns_of(&place) + columns_of(&judged));
         let mut lines = vec![format!("{place}{}{judged}", " ".repeat(gap.max(2)))];
-        let [left, right] = self.both(difference);
-        let seen = columns_of(&left.0).max(columns_of(&right.0));
-        for (name, (seen_there, held)) in [("left", left), ("right", right)] {
-            let line = match held.is_empty() {
-                true => format!("  {name:<5}  {seen_there}"),
-                false => format!("  {name:<5}  {seen_there:<seen$}   {held}"),
-            };
-            lines.extend(wrap_aligned(&line, width));
-        }
+        let seen = [&difference.left, &difference.right].map(|seen| self.seen(difference, seen));
+        let held = difference.held.as_ref().map(|held| self.figures(held));
+        lines.extend(sides(seen, held, width));
         lines
     }
 
-    /// What it was on each side, and what the pool held there.
-    fn both(&self, difference: &Difference) -> [(String, String); 2] {
-        let Difference { what, left, right, held, .. } = difference;
-        let held = match (what, left, right) {
-            (What::Pool(pool), Seen::Pool(left), Seen::Pool(right)) => {
-                let held = Held { pool: *pool, left: *left, right: *right };
-                return self.figures(&held).map(|held| (held, String::new()));
-            }
-            _ => held.as_ref().map(|held| self.figures(held)).unwrap_or_default(),
-        };
-        let [one, other] = held;
-        [(self.seen(difference, left), one), (self.seen(difference, right), other)]
-    }
-
-    /// The figures that are not the same.
+    /// The figures that differ by another amount than before. Blanks in what belongs together are such that no line is broken there.
     fn figures(&self, held: &Held) -> [String; 2] {
         let pool = self.pool(held.pool);
-        let pairs = held.left.named().into_iter().zip(held.right.named());
-        let other: Vec<bool> = pairs.map(|(left, right)| left != right).collect();
         [held.left, held.right].map(|figures: Figures| {
-            let named = figures.named().into_iter().zip(&other).filter(|(_, is_other)| **is_other);
-            let named: Vec<String> =
-                named.map(|((name, bytes), _)| format!("{name} {}", bytes.human())).collect();
-            format!("{pool}: {}", named.join(", "))
+            let named = figures.named().into_iter().zip(held.changed).filter(|(_, changed)| *changed);
+            let named = named.map(|((name, bytes), _)| format!("{name} {}", bytes.human()));
+            format!("{pool}: {}", named.collect::<Vec<_>>().join(", "))
+                .replace(' ', "\u{a0}")
+                .replace(",\u{a0}", ", ")
         })
     }
 
@@ -119,7 +100,7 @@ impl SideBySide<'_> {
             Seen::Outcome(Outcome::Skipped) => "is skipped".to_owned(),
             Seen::Outcome(Outcome::Stuck) => "never returns".to_owned(),
             Seen::Memory { reuses, grows } => self.memory(reuses, *grows),
-            Seen::Pool(_) => String::new(),
+            Seen::Pool => String::new(),
             Seen::Value(value) => amount(*value, self.unit(difference.key)),
             Seen::Values(value, with) => {
                 let unit = self.unit(difference.key);
@@ -177,7 +158,7 @@ impl SideBySide<'_> {
 
     /// What came of it, and what was compared.
     fn closing(&self, width: usize) -> Vec<String> {
-        let Comparison { differences, turned, compared, alone } = self.comparison;
+        let Comparison { differences, turned, compared, .. } = self.comparison;
         let what = [
             counted(compared.calls, "call"),
             counted(compared.allocations, "allocation"),
@@ -209,9 +190,15 @@ impl SideBySide<'_> {
             );
             lines.extend(wrap(&text, 2, width));
         }
-        for (count, side) in alone.iter().zip(["left", "right"]).filter(|(count, _)| **count > 0) {
-            let text = format!("not compared: {} on the {side} only", counted(*count as u64, "statement"));
-            lines.extend(wrap(&text, 2, width));
+        for (nth, side) in ["left", "right"].into_iter().enumerate() {
+            let alone = self.lines_alone(nth);
+            if !alone.is_empty() {
+                lines.extend(wrap(
+                    &format!("on the {side} only, not compared: {}", listed(&alone)),
+                    2,
+                    width,
+                ));
+            }
         }
         lines
     }
@@ -241,9 +228,33 @@ fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(count))
 }
 
-/// Broken between words, where it is too long; blanks inside of it stay as long as it is not.
-fn wrap_aligned(line: &str, width: usize) -> Vec<String> {
-    if columns_of(line) <= width { vec![line.to_owned()] } else { wrap(line, 11, width) }
+/// What was seen on the two sides, and what a pool held there: beside it where there is room, else below.
+fn sides(seen: [String; 2], held: Option<[String; 2]>, width: usize) -> Vec<String> {
+    let held = held.unwrap_or_default();
+    let column = seen.iter().map(|seen| columns_of(seen)).max().unwrap_or(0);
+    let gap = if column == 0 { 0 } else { column + 3 };
+    let has_room = held.iter().all(|held| 9 + gap + columns_of(held) <= width);
+    let mut lines = Vec::new();
+    for ((name, seen), held) in ["left", "right"].into_iter().zip(seen).zip(held) {
+        if has_room && !held.is_empty() {
+            lines.push(format!("  {name:<5}  {seen:<gap$}{held}"));
+            continue;
+        }
+        lines.extend(wrap(&format!("  {name:<5}  {seen}"), 11, width));
+        if !held.is_empty() {
+            lines.extend(wrap(&format!("{}{held}", " ".repeat(9)), 11, width));
+        }
+    }
+    lines.iter().map(|line| line.replace('\u{a0}', " ").trim_end().to_owned()).collect()
+}
+
+/// The numbers of lines, the first ones of many.
+fn listed(lines: &[u32]) -> String {
+    let noun = if lines.len() == 1 { "line" } else { "lines" };
+    let shown = lines.iter().take(LINES_LISTED_MAX).map(ToString::to_string);
+    let more = lines.len().saturating_sub(LINES_LISTED_MAX);
+    let more = (more > 0).then(|| format!("{} more", grouped(more as u64)));
+    format!("{noun} {}", shown.chain(more).collect::<Vec<_>>().join(", "))
 }
 
 /// A line with colours: what a difference is, stands at its end.

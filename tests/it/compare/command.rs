@@ -1,0 +1,225 @@
+//! `millpond compare` from outside: what it prints and how it ends.
+
+use crate::cli::{Folder, err, out, status};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+fn millpond(arguments: &[&str]) -> (i32, String, String) {
+    let folder = Folder::new("compare");
+    let output = folder.command(arguments).current_dir(ROOT).output().expect("millpond starts");
+    (status(&output), out(&output), err(&output))
+}
+
+fn compare(arguments: &[&str]) -> (i32, String, String) {
+    millpond(&[&["compare"], arguments].concat())
+}
+
+const TIMING: &str = "scenarios/reuse/opportunistic/depends_on_timing.scn";
+const FOLLOW_EVENT: &str = "scenarios/guide/follow_event.scn";
+
+#[test]
+fn the_status_says_whether_there_is_a_difference() {
+    let (status, text, said) = compare(&[FOLLOW_EVENT, "--with", "seed=3"]);
+    assert_eq!((status, said.as_str()), (0, ""), "{text}");
+    assert!(text.contains("no difference: 10 calls, 2 allocations"), "{text}");
+    assert_eq!(compare(&[TIMING, "--with", "seed=6"]).0, 1);
+    assert_eq!(compare(&[TIMING, "--with", "seed=6", "--allow", "timing"]).0, 0);
+    assert_eq!(compare(&[FOLLOW_EVENT, "--with", "model=oxicuda", "--allow", "timing"]).0, 1);
+    assert_eq!(compare(&[FOLLOW_EVENT, "--with", "model=oxicuda", "--allow", "differs"]).0, 0);
+}
+
+/// Whatever `run --set` knows; a value that puts a line into the text moves the others.
+#[test]
+fn either_side_takes_other_values() {
+    for with in [
+        "gpu0.memory=64GiB",
+        "profile=small_card",
+        "profile.unused_first=on",
+        "gpu0.default_pool.release_threshold=max",
+    ] {
+        let (status, text, said) = compare(&["scenarios/reuse/relations.scn", "--with", with]);
+        assert!(status <= 1 && said.is_empty(), "{with}: {said}");
+        assert!(!text.contains("on the left only"), "{with}: {text}");
+    }
+    let set = ["--set", "scratch.follow_event=off"];
+    let (status, text, _) =
+        compare(&[&[FOLLOW_EVENT], &set[..], &["--with", "scratch.follow_event=on"]].concat());
+    assert_eq!(status, 1);
+    assert!(text.contains("line 16: consumer: y = alloc 64MiB from scratch"), "{text}");
+    let (status, text, _) = compare(&[&[FOLLOW_EVENT], &set[..], &["--with", "seed=1"]].concat());
+    assert_eq!((status, text.contains("no difference")), (0, true), "{text}");
+    let twins = "scenarios/reuse/follow_event/twins.scn";
+    let (there, back) = (
+        compare(&[twins, "--with", "variant=off"]).1,
+        compare(&[twins, "--variant", "off", "--with", "variant="]).1,
+    );
+    assert!(
+        there.contains("left   reuses a (line 12)") && back.contains("right  reuses a (line 12)"),
+        "{back}"
+    );
+}
+
+#[test]
+fn mistakes_are_told() {
+    let cases: &[(&[&str], &str)] = &[
+        (&[FOLLOW_EVENT], "give --with seed=N, model=MODEL"),
+        (&[FOLLOW_EVENT, "--with", "seed=x"], "a seed is a whole number"),
+        (&[FOLLOW_EVENT, "--with", "variant=off"], "has no variants"),
+        (&[FOLLOW_EVENT, "--with", "model=cude"], "cude"),
+        (&[FOLLOW_EVENT, "--with", "profile=none"], "there is no profile `none`"),
+        (&[FOLLOW_EVENT, "--with", "scratch.follow_event"], "--with"),
+        (&[FOLLOW_EVENT, "--with", "scratch.follow_evnt=off"], "--with"),
+        (&[FOLLOW_EVENT, "--with", "scratch.release_threshold=1"], "--with"),
+        (&[FOLLOW_EVENT, "--with", "scratch.follow_event=on,off"], "--with takes one value"),
+        (
+            &[FOLLOW_EVENT, "--set", "scratch.follow_event=on,off", "--with", "seed=1"],
+            "--set takes one value",
+        ),
+        (&["nothing.scn", "--with", "seed=1"], "no such file"),
+        (&["scenarios/invalid/unknown_name.scn", "--with", "seed=1"], "unknown_name"),
+    ];
+    for (arguments, expected) in cases {
+        let (status, text, said) = compare(arguments);
+        assert_eq!((status, text.as_str()), (2, ""), "{arguments:?}: {said}");
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_run_that_is_too_long_is_refused() {
+    let folder = Folder::new("compare");
+    folder.file("long.scn", "repeat i in 0..2000000 {\n  sleep 1ns\n}\n");
+    let output = folder.millpond(&["compare", "long.scn", "--with", "seed=1"]);
+    assert_eq!(status(&output), 3);
+    assert!(err(&output).contains("too long to be compared: 1,000,000 are the most"), "{}", err(&output));
+}
+
+#[test]
+fn the_report_is_as_wide_as_a_page() {
+    for file in
+        ["guide/follow_event", "oxicuda/two_pools", "readme", "reuse/relations", "reuse/internal/twins"]
+    {
+        for with in ["model=oxicuda", "profile=small_card", "seed=7"] {
+            let (_, text, _) = compare(&[&format!("scenarios/{file}.scn"), "--with", with]);
+            let wide = text.lines().find(|line| line.chars().count() > 80);
+            assert_eq!(wide, None, "{file}, {with}");
+            assert!(text.contains("compared"), "{text}");
+            assert_eq!(
+                text,
+                compare(&[&format!("scenarios/{file}.scn"), "--with", with]).1,
+                "the same again"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_file_appears_once_it_is_whole() {
+    let folder = Folder::new("compare");
+    let file = format!("{ROOT}/{FOLLOW_EVENT}");
+    let output = folder.millpond(&["compare", &file, "--with", "model=oxicuda", "-o", "out.txt"]);
+    assert_eq!((status(&output), out(&output).as_str()), (1, ""));
+    let text = fs::read_to_string(folder.path("out.txt")).expect("it is written");
+    assert!(text.contains("line 16: consumer: y = alloc 64MiB from scratch"), "{text}");
+}
+
+/// Of so many pairs some end the other way round.
+const ENDS: &str = "\
+stream a, b
+repeat i in 0..50 {
+  a: host takes 1us..100us
+  b: host takes 1us..100us
+  sync gpu0
+}
+";
+
+/// A wait that the allocator inserts makes ready what the stream was not ordered after.
+const READY: &str = "\
+device gpu0 { memory = 64MiB }
+pool p { reuse = [internal] }
+stream a, b
+kernel work(x: write) takes 10us
+a: y = alloc 1MiB
+a: x = alloc 32MiB from p
+a: work(x)
+a: free x
+b: w = alloc 32MiB from p or_fails out_of_memory
+expect y ready on b
+";
+
+/// The fields of each part of the page, without those of objects in them.
+fn documented() -> BTreeMap<String, BTreeSet<String>> {
+    let page = fs::read_to_string(format!("{ROOT}/docs/formats.md")).expect("the page is there");
+    let part = page.split("\n## Comparisons").nth(1).expect("it has a part about comparisons");
+    let mut fields = BTreeMap::<String, BTreeSet<String>>::new();
+    let mut section = String::new();
+    for line in part.lines() {
+        if let Some(title) = line.strip_prefix("### ") {
+            section = title.to_owned();
+        }
+        if let Some((field, _)) = line.strip_prefix("| `").and_then(|row| row.split_once('`')) {
+            fields.entry(section.clone()).or_default().insert(field.to_owned());
+        }
+    }
+    fields
+}
+
+#[test]
+fn the_page_has_every_field_that_is_printed() {
+    let mut printed = BTreeMap::<String, BTreeSet<String>>::new();
+    let mut see = |section: &str, value: &Value| {
+        let keys = value.as_object().expect("an object").keys().cloned();
+        printed.entry(section.to_owned()).or_default().extend(keys);
+    };
+    let made: &[&[&str]] = &[
+        &["scenarios/reuse/internal/twins.scn", "--with", "variant=off"],
+        &["scenarios/reuse/internal/twins.scn", "--with", "model=oxicuda"],
+        &[TIMING, "--with", "seed=6"],
+        &["scenarios/readme.scn", "--with", "model=oxicuda"],
+        &["scenarios/oxicuda/ready_in_its_own_stream.scn", "--with", "model=cuda"],
+        &["scenarios/oxicuda/ready_by_a_foreign_event.scn", "--with", "model=cuda"],
+        &["scenarios/explore/who_calls_first.scn", "--with", "seed=1"],
+        &["scenarios/explore/who_calls_first.scn", "--with", "seed=2"],
+    ];
+    let folder = Folder::new("compare");
+    let own = [
+        ("ends.scn", ENDS, "seed=1"),
+        (
+            "thread.scn",
+            "device gpu0 { memory = 1GiB }\nthread t {\n  x = malloc 2GiB else out_of_memory {\n    sleep 1us\n  }\n}\n",
+            "gpu0.memory=4GiB",
+        ),
+        ("ready.scn", READY, "p.internal=off"),
+    ];
+    let mut texts: Vec<String> =
+        made.iter().map(|made| compare(&[made, &["--format", "json"][..]].concat()).1).collect();
+    for (name, text, with) in own {
+        folder.file(name, text);
+        let output = folder.millpond(&["compare", name, "--with", with, "--format", "json"]);
+        assert_eq!(err(&output), "", "{name}");
+        texts.push(out(&output));
+    }
+    for text in &texts {
+        let lines: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
+        let [header, differences @ .., summary] = &lines[..] else { panic!("{text}") };
+        see("header of a comparison", header);
+        see("side of a comparison", &header["left"]);
+        see("side of a comparison", &header["right"]);
+        see("summary of a comparison", summary);
+        assert_eq!(summary["differences"], differences.len());
+        for difference in differences {
+            see("difference", difference);
+            for side in ["left", "right"] {
+                see("side of a difference", &difference[side]);
+                for reused in difference[side]["reuses"].as_array().into_iter().flatten() {
+                    see("reused block", reused);
+                }
+            }
+        }
+    }
+    assert_eq!(printed, documented());
+}
