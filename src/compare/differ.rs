@@ -266,9 +266,9 @@ impl Differ<'_> {
         let turned = self.turned.filter(|turn| turn.is_before(point));
         match (before, turned) {
             (Some((Class::Differs, stmt)), _) => (Class::Differs, Some(stmt)),
-            (before, Some(_)) => (Class::Timing, before.map(|(_, stmt)| stmt)),
-            (Some((class, stmt)), None) => (class, Some(stmt)),
-            (None, None) => (Class::Differs, None),
+            (before, true) => (Class::Timing, before.map(|(_, stmt)| stmt)),
+            (Some((class, stmt)), false) => (class, Some(stmt)),
+            (None, false) => (Class::Differs, None),
         }
     }
 

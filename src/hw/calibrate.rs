@@ -11,8 +11,8 @@ use super::readings::{figures, of_device};
 use super::session::{Gpu, Machine};
 use super::structures::{Location, PoolProperties};
 use super::{Unavailable, devices};
-use crate::base::{Bytes, HostId, Nanos, StmtId};
-use crate::trace::DeviceFigure;
+use crate::base::{Bytes, HostId, Nanos, StmtId, StreamId};
+use crate::trace::{Cut, DeviceFigure, Ticket, Use};
 
 /// What was measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +122,9 @@ fn costs(host: &dyn Host, gpu: Gpu, stream: Stream) -> Answer<(Nanos, Nanos, Nan
     let mut launches = Launches::new()?;
     let mut memory = Memory::default();
     let nobody = (HostId::from_raw(0), StmtId::new(0));
-    let mut launch = || launches.launch(&mut memory, nobody, (gpu.kernel, stream), Nanos::ZERO, &[]);
+    let nothing: (Ticket, &[Use], Option<&Cut>) =
+        (Ticket { stream: StreamId::from_raw(0), seq: 0 }, &[], None);
+    let mut launch = || launches.launch(&mut memory, nobody, (gpu.kernel, stream), Nanos::ZERO, nothing);
     // The first launch may have more to do than others.
     launch()?;
     driver::synchronise_stream(stream)?;

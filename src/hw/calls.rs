@@ -20,6 +20,8 @@ pub(super) type By = (HostId, StmtId);
 pub(super) enum Trouble {
     /// It fails, which a program can handle.
     Fails(Failure),
+    /// What it waits for does not come.
+    Hangs,
     /// The run cannot go on.
     Ends(String),
 }
@@ -142,6 +144,7 @@ impl Session<'_> {
             Call::Barrier(barrier) => return Ok(Made::Waits(Wait::Barrier(*barrier))),
             Call::Signal(signal) => {
                 self.meetings.give(*signal);
+                self.meetings.functions_go_on(*signal)?;
                 Reply::Done
             }
             Call::Expect { expect, operands } => {
@@ -176,6 +179,7 @@ impl Session<'_> {
         *submitted += 1;
         let ticket = Ticket { stream, seq: *submitted };
         state.log.host(self.now(), by, Some(ticket), What::Submitted(call.clone()));
+        state.order.submitted(ticket, call);
         ticket
     }
 
@@ -271,8 +275,8 @@ impl Session<'_> {
             Takes::For(law) => state.durations.draw(by.1, &law),
             Takes::Until(_) => Nanos::ZERO,
         };
-        let State { launches, memory, .. } = state;
-        launches.launch(memory, by, (kernel, handle), length, uses)?;
+        let State { launches, memory, order, .. } = state;
+        launches.launch(memory, by, (kernel, handle), length, (ticket, uses, order.before(stream)))?;
         if let Takes::Until(signal) = takes {
             self.call_back(handle, Nanos::ZERO, Some(signal), None)?;
         }
@@ -336,9 +340,12 @@ impl Session<'_> {
                 host.sleep(length);
             }
             if let Some(signal) = until {
+                meetings.function_waits(signal, true);
+                meetings.function_waits(signal, true);
                 host.waits(&mut || {
-                    meetings.await_signal(signal).ok();
+                    meetings.await_signal(signal, &|| false).ok();
                 });
+                meetings.function_waits(signal, false);
             }
             if let Some(signal) = gives {
                 meetings.give(signal);
@@ -358,7 +365,8 @@ impl Session<'_> {
         let (device, handle) = self.stream(state, stream)?;
         let mut recorded = self.event(state, event)?;
         let is_elsewhere = self.gpus[recorded.device].ordinal != self.gpus[device].ordinal;
-        if is_elsewhere && recorded.latest.is_none() && self.program.setup.events[event].device.is_none() {
+        let is_free = self.program.setup.events[event].device.is_none() && !recorded.is_shared;
+        if is_elsewhere && is_free && recorded.latest.is_none() {
             driver::destroy_event(recorded.event).ok();
             recorded = self.make_event(event, Some(device))?;
             self.enter(device)?;
@@ -423,8 +431,15 @@ impl Session<'_> {
         if !self.is_complete(&work)? {
             return Err(Failure::NotReady.into());
         }
+        self.saw(state, &cut);
         state.log.host(self.now(), by, None, What::Seen(cut));
         Ok(Reply::Done)
+    }
+
+    /// The host has seen this much complete, and with it all that comes before it.
+    pub(super) fn saw(&self, state: &mut State<'_>, cut: &[u32]) {
+        let closed = state.order.closed(cut);
+        state.order.saw(&closed);
     }
 
     /// A device has no query of its own: it is complete once all that is asked of it is.
@@ -469,7 +484,9 @@ impl Session<'_> {
         // Of pageable memory a copy waits whoever's call it is; then other threads go on meanwhile.
         let waits = blocking || is_pageable(&to) || is_pageable(&from);
         let made = self.transfer(state, by, call, (stream, blocking, takes), transfer, waits)?;
-        state.memory.copied(&to, &from);
+        let at = Ticket { stream, seq: state.submitted[stream.index()] };
+        let State { memory, order, .. } = state;
+        memory.copied(&to, &from, at, order.before(stream));
         Ok(made)
     }
 
@@ -483,9 +500,11 @@ impl Session<'_> {
     ) -> Answer<Made> {
         let address = state.memory.address(&at).ok_or(Failure::InvalidValue)?;
         let made = self.transfer(state, by, call, how, (address, Source::Zero, at.size.0), how.1)?;
-        state.memory.overwritten(&at);
-        for word in state.memory.words(&at) {
-            state.memory.stamp(word.address, Stamp { pattern: 0, by: by.1 });
+        let ticket = Ticket { stream: how.0, seq: state.submitted[how.0.index()] };
+        let State { memory, order, .. } = state;
+        memory.overwritten(&at);
+        for word in memory.words(&at, None) {
+            memory.stamp(word.origin, Stamp { pattern: 0, by: by.1, at: ticket }, order.before(how.0));
         }
         Ok(made)
     }
@@ -507,7 +526,7 @@ impl Session<'_> {
         if length > Nanos::ZERO {
             let kernel = self.gpus[device].kernel;
             let State { launches, memory, .. } = state;
-            launches.launch(memory, by, (kernel, handle), length, &[])?;
+            launches.launch(memory, by, (kernel, handle), length, (ticket, &[], None))?;
         }
         let transfer = Transfer { device, to, from, size, stream: (!blocking).then_some(handle) };
         if !waits {

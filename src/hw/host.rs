@@ -16,6 +16,11 @@ pub trait Host: Send + Sync {
     /// The calling thread does something else for so long.
     fn sleep(&self, duration: Nanos);
 
+    /// Lets so much time pass for a thread that waits for a function in a stream. `false`: it passes by itself.
+    fn passes(&self, _: Nanos) -> bool {
+        false
+    }
+
     /// Carries out a wait for another host thread of the program, in a function that the driver has called.
     fn waits(&self, wait: &mut dyn FnMut());
 }

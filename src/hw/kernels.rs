@@ -3,7 +3,7 @@
 use super::driver::{self, Answer, Code, Function, Stream};
 use super::memory::{Memory, Stamp, Word};
 use crate::base::{HostId, Nanos, StmtId};
-use crate::trace::Use;
+use crate::trace::{Cut, Ticket, Use};
 use std::ffi::c_void;
 use std::ptr::from_mut;
 
@@ -42,7 +42,7 @@ pub struct Overlap {
     pub stmt: StmtId,
     /// The host thread that has made it.
     pub host: HostId,
-    /// Who had written there last, by the order of submissions.
+    /// Who had written there last of those that are ordered before it.
     pub expected: StmtId,
     /// Who has written what was found, if a launch of the run has.
     pub found: Option<StmtId>,
@@ -95,7 +95,7 @@ impl Launches {
         (host, stmt): (HostId, StmtId),
         (function, stream): (Function, Stream),
         takes: Nanos,
-        uses: &[Use],
+        (at, uses, before): (Ticket, &[Use], Option<&Cut>),
     ) -> Answer<()> {
         if self.vacant.is_empty() {
             self.grow()?;
@@ -103,8 +103,8 @@ impl Launches {
         let report = self.vacant.pop().ok_or(Code(2))?;
         (0..4).for_each(|word| driver::write_word(report + word * WORD, 0));
         let pattern = PATTERN | self.all.len() as u64;
-        let stamp = Stamp { pattern, by: stmt };
-        let mut words: Vec<Word> = uses.iter().flat_map(|touched| memory.words(touched)).collect();
+        let stamp = Stamp { pattern, by: stmt, at };
+        let mut words: Vec<Word> = uses.iter().flat_map(|touched| memory.words(touched, before)).collect();
         words.sort_by_key(|word| (word.address, !word.writes));
         words.dedup_by_key(|word| word.address);
         words.truncate(STAMPS_MAX);
@@ -127,7 +127,7 @@ impl Launches {
         let expected = words.iter().map(|word| (by(word), if word.writes { Some(stmt) } else { by(word) }));
         self.launched.push(Launched { stmt, host, report, expected: expected.collect() });
         self.all.push(stmt);
-        words.iter().filter(|word| word.writes).for_each(|word| memory.stamp(word.address, stamp));
+        words.iter().filter(|word| word.writes).for_each(|word| memory.stamp(word.origin, stamp, before));
         Ok(())
     }
 

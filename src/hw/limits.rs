@@ -1,8 +1,9 @@
 //! What a program can say that is not run on hardware, and the expectations about which hardware says nothing.
 
 use super::readings::is_told;
-use crate::base::StmtId;
-use crate::scenario::{Action, Formula, Instruction, Place, Program, Register};
+use crate::base::{SignalId, StmtId};
+use crate::scenario::{Action, ExportOf, Formula, Instruction, Place, Program, Register};
+use crate::trace::HandleType;
 use std::collections::BTreeSet;
 
 /// Why a program is not run on hardware.
@@ -23,6 +24,14 @@ pub fn unsupported(program: &Program) -> Vec<Unsupported> {
     let mut found: Vec<Unsupported> = Vec::new();
     for instruction in &program.code {
         let Instruction::Call { stmt, action } = instruction else { continue };
+        let reason = |action: &Action| match action {
+            Action::Export { what: ExportOf::Pool(pool), .. }
+                if program.setup.pools[*pool].handle == HandleType::Fabric =>
+            {
+                Some("a handle of a fabric is for several machines")
+            }
+            action => reason(action),
+        };
         let needs = || needs(action, &untold).then_some("it needs a figure that no driver tells");
         let Some(reason) = reason(action).or_else(needs) else { continue };
         match found.iter_mut().find(|unsupported| unsupported.reason == reason) {
@@ -59,6 +68,15 @@ pub(super) fn silent(program: &Program) -> Vec<StmtId> {
         _ => None,
     };
     program.code.iter().filter_map(of_untold).collect()
+}
+
+/// The signals that functions in streams give.
+pub(super) fn given_by_functions(program: &Program) -> BTreeSet<SignalId> {
+    let given = program.code.iter().filter_map(|instruction| match instruction {
+        Instruction::Call { action: Action::HostFunction { gives, .. }, .. } => *gives,
+        _ => None,
+    });
+    given.collect()
 }
 
 /// The registers that hold what no driver tells, or what was computed from that.

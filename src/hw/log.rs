@@ -4,7 +4,7 @@
 //! It grows with the length of the run. It must not know the driver.
 
 use crate::base::{BufferId, ExpectId, HostId, Nanos, PoolId, SnapshotId, StmtId, StreamId};
-use crate::trace::{Call, Decision, Event, Failure, Kind, Operands, PoolState, Sink, Ticket};
+use crate::trace::{Call, Deadlock, Decision, Event, Failure, Kind, Operands, PoolState, Sink, Ticket};
 use std::collections::BTreeMap;
 
 /// One event.
@@ -39,6 +39,7 @@ pub(super) enum What {
     Expect(ExpectId, Operands),
     Snapshot(SnapshotId),
     Skipped(BufferId),
+    Deadlock(Deadlock),
 }
 
 impl What {
@@ -59,6 +60,7 @@ impl What {
             What::Expect(expect, operands) => Kind::Expect { expect: *expect, operands },
             What::Snapshot(snapshot) => Kind::Snapshot { snapshot: *snapshot, pools: &[], graphs: &[] },
             What::Skipped(buffer) => Kind::Skipped(*buffer),
+            What::Deadlock(deadlock) => Kind::Deadlock(deadlock),
         }
     }
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// After so long without a signal, a barrier passed or a thread ended, those that wait give up.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two looks at whether time has passed.
+const LOOK: Duration = Duration::from_micros(20);
 
 /// The run was given up: what was waited for does not come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ struct State {
     ended: Vec<bool>,
     /// For each barrier how many have come to it, and how often it has let go.
     barriers: BTreeMap<BarrierId, (u32, u64)>,
+    /// For each signal, how many functions in streams wait for it.
+    waiting: Vec<u32>,
     /// How many calls have been made, of those whose order is stated.
     called: usize,
     /// Counts what happens.
@@ -34,16 +36,19 @@ pub(super) struct Meetings {
     state: Mutex<State>,
     changed: Condvar,
     sizes: Vec<u32>,
+    /// After so long in which nothing happens, those that wait give up.
+    patience: Duration,
     /// Whose call is next, for each; after these, whoever comes first.
     order: Vec<HostId>,
 }
 
 impl Meetings {
     /// Nothing has happened. Threads make their calls in this order, as far as it goes.
-    pub(super) fn new(setup: &Setup, order: Vec<HostId>) -> Self {
+    pub(super) fn new(setup: &Setup, order: Vec<HostId>, patience: Duration) -> Self {
         let (given, ended) = (vec![false; setup.signals], vec![false; setup.hosts]);
-        let state = Mutex::new(State { given, ended, ..State::default() });
-        Self { state, changed: Condvar::new(), sizes: setup.barriers.iter().copied().collect(), order }
+        let waiting = vec![0; setup.signals];
+        let state = Mutex::new(State { given, ended, waiting, ..State::default() });
+        Self { state, changed: Condvar::new(), sizes: setup.barriers.iter().copied().collect(), patience, order }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -59,16 +64,32 @@ impl Meetings {
     }
 
     fn until(&self, is_so: impl Fn(&State) -> bool) -> Result<(), GivenUp> {
+        self.until_meanwhile(is_so, &|| false)
+    }
+
+    /// The same; `passes` lets time pass where it does not by itself, and says so.
+    fn until_meanwhile(
+        &self,
+        is_so: impl Fn(&State) -> bool,
+        passes: &dyn Fn() -> bool,
+    ) -> Result<(), GivenUp> {
+        let mut waited = Duration::ZERO;
         let mut state = self.lock();
         while !is_so(&state) {
             if state.given_up {
                 return Err(GivenUp);
             }
             let before = state.happened;
-            let (woken, timeout) =
-                self.changed.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner);
-            state = woken;
-            if timeout.timed_out() && state.happened == before {
+            drop(state);
+            let pause = if passes() { LOOK } else { self.patience };
+            state = self.lock();
+            if state.happened == before {
+                let (woken, _) =
+                    self.changed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner);
+                state = woken;
+            }
+            waited = if state.happened == before { waited + pause } else { Duration::ZERO };
+            if waited >= self.patience {
                 state.given_up = true;
                 self.changed.notify_all();
             }
@@ -107,8 +128,31 @@ impl Meetings {
         self.happens(|state| state.given[signal.index()] = true);
     }
 
-    pub(super) fn await_signal(&self, signal: SignalId) -> Result<(), GivenUp> {
-        self.until(|state| state.given[signal.index()])
+    /// Waits for a signal; `passes` as for what a function in a stream may give.
+    pub(super) fn await_signal(
+        &self,
+        signal: SignalId,
+        passes: &dyn Fn() -> bool,
+    ) -> Result<(), GivenUp> {
+        self.until_meanwhile(|state| state.given[signal.index()], passes)
+    }
+
+    /// A function in a stream begins to wait for a signal, or goes on.
+    pub(super) fn function_waits(&self, signal: SignalId, waits: bool) {
+        self.happens(|state| {
+            let waiting = &mut state.waiting[signal.index()];
+            *waiting = if waits { *waiting + 1 } else { waiting.saturating_sub(1) };
+        });
+    }
+
+    /// Waits until the functions in streams that have waited for a signal go on, which was given.
+    pub(super) fn functions_go_on(&self, signal: SignalId) -> Result<(), GivenUp> {
+        self.until(|state| state.waiting[signal.index()] == 0)
+    }
+
+    /// Whether what is waited for is not expected any more.
+    pub(super) fn has_given_up(&self) -> bool {
+        self.lock().given_up
     }
 
     /// A thread begins; it may have run before.
@@ -150,15 +194,17 @@ mod tests {
     use super::*;
     use crate::base::IndexVec;
 
+    const PATIENCE: Duration = Duration::from_secs(10);
+
     #[test]
     fn threads_meet() {
         let barriers = IndexVec::from_vec(vec![2]);
         let setup = Setup { signals: 1, hosts: 2, barriers, ..Setup::default() };
-        let meetings = Meetings::new(&setup, Vec::new());
+        let meetings = Meetings::new(&setup, Vec::new(), PATIENCE);
         let (signal, barrier, child) = (SignalId::new(0), BarrierId::new(0), HostId::new(1));
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                meetings.await_signal(signal).expect("it is given");
+                meetings.await_signal(signal, &|| false).expect("it is given");
                 for _ in 0..100 {
                     meetings.come_to(barrier).expect("both come");
                 }
@@ -178,7 +224,8 @@ mod tests {
     fn calls_are_made_in_order() {
         let setup = Setup { hosts: 2, ..Setup::default() };
         let [main, child] = [0, 1].map(HostId::new);
-        let meetings = Meetings::new(&setup, vec![main, child, child, main, child, main]);
+        let order = vec![main, child, child, main, child, main];
+        let meetings = Meetings::new(&setup, order, PATIENCE);
         let made = Mutex::new(Vec::new());
         let call = |host: HostId| {
             meetings.turn(host).expect("it is its turn");

@@ -1,10 +1,10 @@
 //! The memory of a run: where allocations are, whose bytes they had before, and what the words that kernels stamp should hold.
 //!
-//! What a kernel finds in a word is compared with what the launch that was submitted last among those that write there has put
-//! there. In a program that orders its uses that is the last one to have written. It must not know the driver.
+//! What a kernel finds in a word is compared with what the last writer that is ordered before it has put there. It must not know the
+//! driver.
 
 use crate::base::{Bytes, HostBufferId, PoolId, StmtId};
-use crate::trace::{Access, AllocId, Decision, Memory as Named, Part, Range, Use};
+use crate::trace::{Access, AllocId, Cut, Decision, Memory as Named, Part, Range, Ticket, Use};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
@@ -15,6 +15,8 @@ pub(super) struct Live {
     pub(super) requested: Bytes,
     /// The pool; `None`: outside of pools.
     pub(super) pool: Option<PoolId>,
+    /// Where the memory itself is, of which an import is another name.
+    origin: u64,
 }
 
 /// Bytes that an allocation had, and nobody has got since.
@@ -30,12 +32,17 @@ pub(super) struct Stamp {
     pub(super) pattern: u64,
     /// Who has put it there.
     pub(super) by: StmtId,
+    /// When.
+    pub(super) at: Ticket,
 }
 
 /// A word that a kernel looks at or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word {
+    /// Where the device finds it.
     pub(super) address: u64,
+    /// Where it is, whatever it is called.
+    pub(super) origin: u64,
     /// What it should hold before, where that is known.
     pub(super) holds: Option<Stamp>,
     pub(super) writes: bool,
@@ -48,7 +55,8 @@ pub(super) struct Memory {
     /// Where allocations were that are freed, for programs that go on with them.
     gone: BTreeMap<AllocId, Live>,
     freed: BTreeMap<u64, Freed>,
-    stamps: BTreeMap<u64, Stamp>,
+    /// What has been written to a word, by those that are not ordered before one another, in the order of submission.
+    stamps: BTreeMap<u64, Vec<Stamp>>,
     hosts: BTreeMap<HostBufferId, u64>,
     serial: u32,
 }
@@ -73,7 +81,7 @@ impl Memory {
         let range = Range { start: address, size };
         self.forget_stamps(range);
         let takes = self.take(range);
-        self.live.insert(alloc, Live { range, requested, pool });
+        self.live.insert(alloc, Live { range, requested, pool, origin: address });
         let decision = Decision::plain(alloc, range, requested, Bytes::ZERO);
         match pool {
             None => decision,
@@ -82,12 +90,12 @@ impl Memory {
     }
 
     /// The memory of another allocation under another name, which has nobody's bytes but its own.
-    pub(super) fn import(&mut self, address: u64, requested: Bytes, pool: PoolId) -> Decision {
+    pub(super) fn import(&mut self, address: u64, requested: Bytes, pool: PoolId, origin: u64) -> Decision {
         self.serial += 1;
         let alloc = AllocId { slot: self.serial, serial: self.serial };
         let size = requested.checked_round_up(ALIGNMENT).unwrap_or(requested);
         let range = Range { start: address, size };
-        self.live.insert(alloc, Live { range, requested, pool: Some(pool) });
+        self.live.insert(alloc, Live { range, requested, pool: Some(pool), origin });
         Decision::plain(alloc, range, requested, Bytes::ZERO)
     }
 
@@ -136,56 +144,75 @@ impl Memory {
         start.checked_add(touched.from.0)
     }
 
-    /// The words that stand for the bytes of a use by a device.
-    pub(super) fn words(&self, touched: &Use) -> Vec<Word> {
-        let Some(start) = self.address(touched) else { return Vec::new() };
-        let first = start.next_multiple_of(8);
-        let Some(last) = (start + touched.size.0).checked_sub(8).map(|last| last & !7) else {
-            return Vec::new();
+    /// Where the bytes of a use are, whatever they are called.
+    fn origin(&self, touched: &Use) -> Option<u64> {
+        let start = match touched.memory {
+            Named::Pinned(buffer) | Named::Pageable(buffer) => *self.hosts.get(&buffer)?,
+            memory => self.of(memory.alloc()?)?.origin,
         };
-        if first > last {
-            return Vec::new();
-        }
+        start.checked_add(touched.from.0)
+    }
+
+    /// The words that stand for the bytes of a use by a device, with what they should hold to an operation after all this;
+    /// `None`: it is not known what that is after.
+    pub(super) fn words(&self, touched: &Use, before: Option<&Cut>) -> Vec<Word> {
+        let (Some(start), Some(origin)) = (self.address(touched), self.origin(touched)) else { return Vec::new() };
+        let first = start.next_multiple_of(8);
+        let last = (start + touched.size.0).checked_sub(8).map(|last| last & !7);
+        let Some(last) = last.filter(|last| first <= *last) else { return Vec::new() };
         let step = (last - first) / (WORDS - 1) & !7;
         let mut addresses: Vec<u64> = (0..WORDS - 1).map(|nth| first + nth * step).chain([last]).collect();
         addresses.dedup();
         let writes = touched.access != Access::Read;
         // What is only written need not hold anything before, but what it does hold shows an overlap as well.
-        let word = |address| Word { address, holds: self.stamps.get(&address).copied(), writes };
+        let word = |address| {
+            let origin = origin + (address - start);
+            Word { address, origin, holds: self.holds(origin, before), writes }
+        };
         addresses.into_iter().map(word).collect()
     }
 
-    /// A word holds this from now on, by the order of submissions.
-    pub(super) fn stamp(&mut self, address: u64, stamp: Stamp) {
-        self.stamps.insert(address, stamp);
+    /// What the last writer has put into a word that is within a cut.
+    fn holds(&self, origin: u64, before: Option<&Cut>) -> Option<Stamp> {
+        let (stamps, before) = (self.stamps.get(&origin)?, before?);
+        stamps.iter().rfind(|stamp| stamp.at.within(before)).copied()
+    }
+
+    /// A word is written by an operation that is after all this.
+    pub(super) fn stamp(&mut self, origin: u64, stamp: Stamp, before: Option<&Cut>) {
+        let stamps = self.stamps.entry(origin).or_default();
+        if let Some(before) = before {
+            stamps.retain(|earlier| !earlier.at.within(before));
+        }
+        stamps.push(stamp);
     }
 
     fn forget_stamps(&mut self, range: Range) {
-        let inside: Vec<u64> =
-            self.stamps.range(range.start..range.end()).map(|(address, _)| *address).collect();
-        inside.iter().for_each(|address| {
-            self.stamps.remove(address);
-        });
+        let inside = self.stamps.range(range.start..range.end()).map(|(address, _)| *address);
+        for address in inside.collect::<Vec<_>>() {
+            self.stamps.remove(&address);
+        }
     }
 
     /// These bytes hold something else from now on, that is not known.
     pub(super) fn overwritten(&mut self, touched: &Use) {
-        if let Some(start) = self.address(touched) {
+        if let Some(start) = self.origin(touched) {
             self.forget_stamps(Range { start, size: touched.size });
         }
     }
 
-    /// These bytes hold what those held.
-    pub(super) fn copied(&mut self, to: &Use, from: &Use) {
-        let (Some(target), Some(source)) = (self.address(to), self.address(from)) else { return };
+    /// These bytes hold what those held, to an operation that is after all this.
+    pub(super) fn copied(&mut self, to: &Use, from: &Use, at: Ticket, before: Option<&Cut>) {
+        let (Some(target), Some(source)) = (self.origin(to), self.origin(from)) else { return };
         let end = source.saturating_add(from.size.0).saturating_sub(7);
-        let stamps: Vec<(u64, Stamp)> =
-            self.stamps.range(source..end.max(source)).map(|(address, stamp)| (*address, *stamp)).collect();
+        let words: Vec<u64> = self.stamps.range(source..end.max(source)).map(|(word, _)| *word).collect();
+        let held = words.iter().filter_map(|word| Some((*word, self.holds(*word, before)?)));
+        let held: Vec<(u64, Stamp)> = held.collect();
         self.overwritten(to);
-        for (address, stamp) in stamps {
-            let moved = target + (address - source);
-            if moved % 8 == 0 {
-                self.stamps.insert(moved, stamp);
+        for (word, stamp) in held {
+            let moved = target + (word - source);
+            if moved.is_multiple_of(8) {
+                self.stamps.insert(moved, vec![Stamp { at, ..stamp }]);
             }
         }
     }
@@ -199,6 +226,7 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::StreamId;
 
     const MIB: u64 = 1 << 20;
 
@@ -225,38 +253,56 @@ mod tests {
         assert_eq!(memory.place(MIB, Bytes(8), None).takes.len(), 0);
     }
 
+    const FIRST: Ticket = Ticket { stream: StreamId::from_raw_unchecked(0), seq: 1 };
+    const OTHER: Ticket = Ticket { stream: StreamId::from_raw_unchecked(1), seq: 1 };
+
+    fn stamp(pattern: u64, at: Ticket) -> Stamp {
+        Stamp { pattern, by: StmtId::new(3), at }
+    }
+
     #[test]
     fn words_hold_what_was_written_last() {
         let mut memory = Memory::default();
         let x = memory.place(MIB, Bytes(4096), pool()).alloc;
         let whole = touch(x, 0, 4096, Access::Write);
-        let addresses: Vec<u64> = memory.words(&whole).iter().map(|word| word.address - MIB).collect();
-        assert_eq!(addresses, [0, 1360, 2720, 4088]);
-        let stamp = |pattern| Stamp { pattern, by: StmtId::new(3) };
-        memory.words(&whole).iter().for_each(|word| memory.stamp(word.address, stamp(7)));
-        assert!(memory.words(&whole).iter().all(|word| word.holds == Some(stamp(7)) && word.writes));
+        let words = memory.words(&whole, None);
+        assert_eq!(words.iter().map(|word| word.address - MIB).collect::<Vec<_>>(), [0, 1360, 2720, 4088]);
+        words.iter().for_each(|word| memory.stamp(word.origin, stamp(7, FIRST), None));
+        let after: Option<&Cut> = Some(&[1, 0]);
+        let holds = |memory: &Memory, touched: &Use, before: Option<&Cut>| {
+            let mut held = memory.words(touched, before).into_iter().map(|word| word.holds.map(|stamp| stamp.pattern));
+            let first = held.next().flatten();
+            assert!(held.all(|other| other == first));
+            first
+        };
+        assert_eq!(holds(&memory, &whole, after), Some(7));
+        assert_eq!((holds(&memory, &whole, Some(&[0, 0])), holds(&memory, &whole, None)), (None, None));
+        // Another writer that is not ordered: who comes after the first one only, should find that one's.
+        words.iter().for_each(|word| memory.stamp(word.origin, stamp(8, OTHER), Some(&[0, 0])));
+        assert_eq!([Some(&[1, 0][..]), Some(&[1, 1][..])].map(|before| holds(&memory, &whole, before)), [Some(7), Some(8)]);
         // A part has words of its own, of which nothing is known.
-        let part = touch(x, 8, 24, Access::Read);
-        assert!(memory.words(&part).iter().all(|word| word.holds.is_none() && !word.writes));
+        assert_eq!(holds(&memory, &touch(x, 8, 24, Access::Read), after), None);
         // A copy takes along what it copies, and what it overwrites is gone.
         let y = memory.place(2 * MIB, Bytes(4096), pool()).alloc;
-        memory.copied(&touch(y, 0, 4096, Access::Write), &whole);
-        assert!(
-            memory.words(&touch(y, 0, 4096, Access::Read)).iter().all(|word| word.holds == Some(stamp(7)))
-        );
-        memory.overwritten(&touch(y, 0, 8, Access::Write));
-        assert_eq!(memory.words(&touch(y, 0, 8, Access::Read))[0].holds, None);
-        // So is what lies in a new allocation.
+        let copied = touch(y, 0, 4096, Access::Read);
+        memory.copied(&copied, &whole, FIRST, after);
+        assert_eq!(holds(&memory, &copied, after), Some(7));
+        memory.overwritten(&touch(y, 0, 4096, Access::Write));
+        assert_eq!(holds(&memory, &copied, after), None);
+        // An import is another name for the same words.
+        let again = memory.import(4 * MIB, Bytes(4096), PoolId::new(1), MIB).alloc;
+        assert_eq!(holds(&memory, &touch(again, 0, 4096, Access::Read), after), Some(7));
+        // What lies in a new allocation is not known.
         memory.free(x);
         let z = memory.place(MIB, Bytes(4096), pool()).alloc;
-        assert!(memory.words(&touch(z, 0, 4096, Access::Read)).iter().all(|word| word.holds.is_none()));
+        assert_eq!(holds(&memory, &touch(z, 0, 4096, Access::Read), after), None);
     }
 
     #[test]
     fn a_use_of_few_bytes_has_few_words() {
         let mut memory = Memory::default();
         let x = memory.place(MIB, Bytes(64), pool()).alloc;
-        let words = |from, size| memory.words(&touch(x, from, size, Access::Read)).len();
+        let words = |from, size| memory.words(&touch(x, from, size, Access::Read), None).len();
         assert_eq!([words(0, 7), words(1, 8), words(0, 8), words(0, 16), words(3, 13)], [0, 0, 1, 2, 1]);
     }
 }

@@ -16,6 +16,7 @@ mod log;
 mod marks;
 mod meetings;
 mod memory;
+mod order;
 mod readings;
 mod resources;
 mod session;
@@ -34,6 +35,7 @@ use crate::scenario::Program;
 use session::{Machine, Session};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a run on hardware has shown.
 #[derive(Debug)]
@@ -51,12 +53,21 @@ pub struct Run {
 }
 
 /// What a run does beside what the program says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// How often the figures of pools are read.
     pub observe: Observe,
+    /// After so long in which nothing happens that a host thread waits for, it is taken not to come.
+    pub patience: Duration,
     /// Which host thread makes each call, in the order of the calls; those behind are made as they come.
     pub order: Vec<HostId>,
+}
+
+impl Default for Options {
+    /// Figures are read after each synchronise, calls are made as they come, and 10 s are long.
+    fn default() -> Self {
+        Self { observe: Observe::default(), patience: Duration::from_secs(10), order: Vec::new() }
+    }
 }
 
 /// Why a run stopped before its end.

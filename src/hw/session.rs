@@ -10,6 +10,7 @@ use super::log::{Log, What};
 use super::marks::Marks;
 use super::meetings::Meetings;
 use super::memory::Memory;
+use super::order::Order;
 use super::structures::{Location, PoolProperties};
 use crate::base::{
     Bytes, DeviceId, EventId, HostBufferId, HostId, IndexVec, Nanos, PoolId, SignalId, StmtId, StreamId,
@@ -99,15 +100,18 @@ pub(super) struct Recorded {
     pub(super) device: DeviceId,
     /// The latest record.
     pub(super) latest: Option<Ticket>,
+    /// Whether it is shared with another process.
+    pub(super) is_shared: bool,
 }
 
 /// What one process has exported.
 #[derive(Clone, Copy)]
 pub(super) enum Shared {
     Pool(c_int),
-    /// With its size, which a program sends along.
-    Memory(driver::PointerData, Bytes),
-    Event(driver::EventHandle),
+    /// With its size, which a program sends along, and where it is.
+    Memory(driver::PointerData, Bytes, u64),
+    /// With the device that the event was made on.
+    Event(driver::EventHandle, DeviceId),
 }
 
 /// What host threads share.
@@ -122,6 +126,7 @@ pub(super) struct State<'r> {
     pub(super) current: IndexVec<DeviceId, Option<PoolId>>,
     pub(super) submitted: Vec<u32>,
     pub(super) observed: Vec<u32>,
+    pub(super) order: Order,
     pub(super) memory: Memory,
     pub(super) launches: Launches,
     pub(super) marks: Marks,
@@ -133,6 +138,8 @@ pub(super) struct State<'r> {
     told: BTreeSet<PoolId>,
     /// The statements of expectations that hardware says nothing about.
     pub(super) silent: Vec<StmtId>,
+    /// Whether what somebody waits for does not come.
+    pub(super) hangs: bool,
     /// Why the run has stopped.
     pub(super) stop: Option<super::Stop>,
 }
@@ -144,6 +151,8 @@ pub(super) struct Session<'r> {
     pub(super) observe: Observe,
     pub(super) gpus: IndexVec<DeviceId, Gpu>,
     pub(super) meetings: Arc<Meetings>,
+    /// The signals that functions in streams give.
+    pub(super) given_by_functions: BTreeSet<SignalId>,
     began: Nanos,
     state: Mutex<State<'r>>,
 }
@@ -176,6 +185,7 @@ impl<'r> Session<'r> {
             current: setup.devices.iter().map(|_| None).collect(),
             submitted: vec![0; setup.streams.len()],
             observed: vec![0; setup.streams.len()],
+            order: Order::new(setup),
             memory: Memory::default(),
             launches: Launches::default(),
             marks: Marks::default(),
@@ -184,10 +194,11 @@ impl<'r> Session<'r> {
             pageable: Vec::new(),
             told: BTreeSet::new(),
             silent: super::limits::silent(program),
+            hangs: false,
             stop: None,
         };
         let began = host.now();
-        let meetings = Arc::new(Meetings::new(setup, options.order));
+        let meetings = Arc::new(Meetings::new(setup, options.order, options.patience));
         let session =
             Self { program, host, observe: options.observe, gpus, meetings, began, state: Mutex::new(state) };
         session.make_everything()?;
@@ -293,7 +304,7 @@ impl<'r> Session<'r> {
         let device = own.device.or(on).or_else(first).unwrap_or_else(|| DeviceId::from_raw(0));
         self.enter(device)?;
         let event = driver::create_event(!own.interprocess, own.interprocess)?;
-        Ok(Recorded { event, device, latest: None })
+        Ok(Recorded { event, device, latest: None, is_shared: false })
     }
 
     pub(super) fn make_pool(&self, pool: PoolId) -> Answer<Pool> {

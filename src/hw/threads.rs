@@ -3,14 +3,14 @@
 //! A call that waits does so without the lock that the others share. What such a call proves is known once it has returned.
 
 use super::calls::{By, Made, Trouble, Wait, Work};
-use super::driver::{self, Stream};
+use super::driver;
 use super::host::Observe;
 use super::log::What;
 use super::meetings::GivenUp;
 use super::session::{Session, State};
 use crate::base::{HostId, Nanos};
 use crate::scenario::Step;
-use crate::trace::{Call, Failure, Reply, join};
+use crate::trace::{Call, Deadlock, Failure, Reply, Waiter, join};
 use std::thread::Scope;
 
 /// Between two queries of a poll.
@@ -35,9 +35,7 @@ impl Session<'_> {
         if state.stop.is_some() {
             return false;
         }
-        if let Err(given_up) = is_turn {
-            let by = (host, state.cursor.latest(host));
-            self.stop(&mut state, by, given_up.reason());
+        if is_turn.is_err() || state.hangs {
             return false;
         }
         let stmt = match state.cursor.next(self.program, host, call) {
@@ -79,6 +77,10 @@ impl Session<'_> {
                 state.log.host(self.now(), by, None, What::Failed(failure, call.clone()));
                 Err(failure)
             }
+            Err(Trouble::Hangs) => {
+                self.hangs(&mut state, by);
+                return false;
+            }
             Err(Trouble::Ends(reason)) => {
                 self.stop(&mut state, by, reason);
                 return false;
@@ -95,6 +97,18 @@ impl Session<'_> {
             }
             call => !matches!(call, Call::Exit),
         }
+    }
+
+    /// What a thread waits for does not come: it, and whoever else waits, stays where it is.
+    fn hangs(&self, state: &mut State<'_>, by: By) {
+        let deadlock = Deadlock {
+            waiters: vec![Waiter::Host(by.0)],
+            statements: vec![Some(by.1)],
+            is_cycle: false,
+        };
+        state.hangs = true;
+        state.log.host(self.now(), by, None, What::Deadlock(deadlock));
+        self.meetings.give_up();
     }
 
     /// Nobody goes on.
@@ -147,7 +161,12 @@ impl Session<'_> {
                 transfer.make()?;
             }
             Wait::Sleep(duration) => self.host.sleep(*duration),
-            Wait::Signal(signal) | Wait::Import(signal, _) => self.meetings.await_signal(*signal)?,
+            Wait::Signal(signal) | Wait::Import(signal, _) => {
+                // What a function in a stream gives comes once its stream has got there.
+                let by_function = self.given_by_functions.contains(signal);
+                let passes = || by_function && self.host.passes(PAUSE);
+                self.meetings.await_signal(*signal, &passes)?;
+            }
             Wait::End(host) => self.meetings.join(*host)?,
             Wait::Barrier(barrier) => self.meetings.come_to(*barrier)?,
         }
@@ -156,21 +175,25 @@ impl Session<'_> {
 
     /// A call that has waited returns.
     fn returns(&self, state: &mut State<'_>, by: By, wait: Wait) -> Result<Reply, Trouble> {
+        if self.meetings.has_given_up() {
+            return Err(GivenUp.into());
+        }
         let now = self.now();
         match wait {
             Wait::Work(_, cut) => {
+                self.saw(state, &cut);
                 join(&mut state.observed, &cut);
                 let observed = state.observed.clone();
                 state.log.host(now, by, None, What::Synchronised(observed));
                 let State { marks, log, .. } = state;
                 marks.tell(log);
             }
-            Wait::Poll(_, cut) => state.log.host(now, by, None, What::Seen(cut)),
-            Wait::Copy(transfer, ticket) => {
-                self.enter(transfer.device)?;
-                let stream = transfer.stream.unwrap_or(Stream::LEGACY);
-                state.marks.mark(transfer.device, stream, by, ticket, true);
+            Wait::Poll(_, cut) => {
+                self.saw(state, &cut);
+                state.log.host(now, by, None, What::Seen(cut));
             }
+            // An event behind it would be one more operation that has not completed.
+            Wait::Copy(_, ticket) => state.log.device(now, by, ticket, What::End),
             Wait::Import(under, into) => return self.import(state, by, under, into),
             Wait::Signal(_) | Wait::End(_) | Wait::Barrier(_) => state.log.host(now, by, None, What::Met),
             Wait::Sleep(_) => {}
@@ -179,14 +202,8 @@ impl Session<'_> {
     }
 }
 
-impl GivenUp {
-    fn reason(self) -> String {
-        "what it waits for has not come for 10 s".to_owned()
-    }
-}
-
 impl From<GivenUp> for Trouble {
-    fn from(given_up: GivenUp) -> Self {
-        Trouble::Ends(given_up.reason())
+    fn from(GivenUp: GivenUp) -> Self {
+        Trouble::Hangs
     }
 }

@@ -42,6 +42,11 @@ impl Host for SimulatedHost {
         simulated_driver::pass(duration.0);
     }
 
+    fn passes(&self, duration: Nanos) -> bool {
+        simulated_driver::pass(duration.0);
+        true
+    }
+
     fn waits(&self, wait: &mut dyn FnMut()) {
         simulated_driver::waiting(wait);
     }

@@ -12,6 +12,7 @@ use millpond_simulated::SimulatedHost;
 use simulated_driver::Faults;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// There is one driver in a process.
@@ -58,7 +59,7 @@ fn played(program: &Program, seed: u64, host: Arc<dyn Host>, observe: Observe) -
     let order = simulated.calls.iter().filter(|made| made.outcome != Outcome::Skipped);
     let order = order.map(|made| made.key.host).collect();
     let run =
-        hw::run(program, host, &mut durations, Options { observe, order }).expect("the driver is there");
+        hw::run(program, host, &mut durations, Options { observe, order, patience: Duration::from_millis(300) }).expect("the driver is there");
     let mut recorder = Recorder::of_device();
     run.log.replay_told(&mut recorder);
     (run, recorder.finish().expect("it is short"))
@@ -118,4 +119,25 @@ fn guide_and_reuse_do_what_the_simulation_says() {
     }
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
     assert!(count > 150, "{count}");
+}
+
+#[test]
+fn survey() {
+    let _turn = one_at_a_time();
+    for file in files_below(&scenarios()) {
+        if file.to_string_lossy().contains("/invalid/") || file.to_string_lossy().contains("/guide/") || file.to_string_lossy().contains("/reuse/") { continue; }
+        let text = fs::read_to_string(&file).expect("it can be read");
+        for program in programs(&text) {
+            let what = format!("{} {:?}", file.display(), program.variant);
+            let what = what.split("scenarios/").last().unwrap_or_default();
+            if program.length > 5000 { println!("LONG {what}"); continue; }
+            if !hw::unsupported(&program).is_empty() { println!("UNSUPPORTED {what} {}", hw::unsupported(&program)[0].reason); continue; }
+            if std::env::var("ONLY").is_ok_and(|only| !what.contains(&only)) { continue; }
+            eprintln!("RUN {what}");
+            let (run, comparison) = compared(&program, sound(), Observe::Sync);
+            if run.stop.is_some() || !comparison.differences.is_empty() || !run.overlaps.is_empty() {
+                println!("DIFF {what} stop {:?} overlaps {}\n  {}", run.stop, run.overlaps.len(), lines(&program, &comparison).join("\n  "));
+            } else { println!("SAME {what}"); }
+        }
+    }
 }

@@ -90,7 +90,7 @@ pub(in crate::cli) fn play(
     let host = HOST.get_or_init(|| Arc::new(ThisMachine::default()));
     let mut chooser = Seeded::new(program, seed);
     let mut durations = |stmt, law: &Law| chooser.duration(stmt, law);
-    let options = hw::Options { observe, order: order(program, seed) };
+    let options = hw::Options { observe, order: order(program, seed), ..hw::Options::default() };
     let run = hw::run(program, Arc::clone(host), &mut durations, options);
     let run = run.map_err(|unavailable| Complaint::impossible(unavailable.to_string()))?;
     let met = run.overlaps.iter().map(|overlap| Met {
