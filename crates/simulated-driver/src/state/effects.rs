@@ -64,12 +64,12 @@ impl Effects {
     pub(super) fn carry_out(&mut self, moment: Moment, memory: &mut DeviceMemory) -> Option<Job> {
         let Moment { ticket, at, is_end } = moment;
         if is_end {
-            self.of.remove(&ticket).into_iter().for_each(|effect| effect.ends(memory));
+            self.of.remove(&ticket).into_iter().for_each(|effect| effect.ends(at, memory));
             return None;
         }
         match self.of.get(&ticket)? {
             Effect::Kernel(kernel, parameters) => {
-                in_kernel(|| kernel.starts(parameters, memory));
+                in_kernel(at, || kernel.starts(parameters, memory));
                 None
             }
             Effect::Function(function) => Some(Job { ticket, at, function: *function }),
@@ -79,9 +79,9 @@ impl Effects {
 }
 
 impl Effect {
-    fn ends(self, memory: &mut DeviceMemory) {
+    fn ends(self, at: Nanos, memory: &mut DeviceMemory) {
         match self {
-            Effect::Kernel(kernel, parameters) => in_kernel(|| kernel.ends(&parameters, memory)),
+            Effect::Kernel(kernel, parameters) => in_kernel(at, || kernel.ends(&parameters, memory)),
             Effect::Fill { to, value, size } => memory.fill(to, &value, size),
             Effect::Copy { to, from, size } => match (to, from) {
                 (Written::Address(to), Source::Address(from)) => memory.copy(to, from, size),

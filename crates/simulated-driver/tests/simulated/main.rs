@@ -3,3 +3,4 @@
 mod api;
 mod basics;
 mod driver;
+mod limits;
