@@ -2,5 +2,8 @@
 
 mod api;
 mod basics;
+mod calls;
 mod driver;
+mod entries;
 mod limits;
+mod random;
