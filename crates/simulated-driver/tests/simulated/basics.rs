@@ -280,7 +280,88 @@ fn real_time_changes_nothing() {
     assert!(slow.1.iter().any(|(answer, ..)| *answer != 0) && slow.1.iter().any(|(answer, ..)| *answer == 0));
 }
 
+/// Several threads wait for what a function holds up, while another one lets time pass.
+#[test]
+fn several_threads_wait_for_a_function_that_waits() {
+    let _turn = ready(Configuration::default());
+    let ([work, _], waits, free) = (kernels(), stream(), stream());
+    let (sender, receiver) = mpsc::channel::<u64>();
+    let data = (&raw const receiver).cast_mut().cast();
+    assert_eq!(launch_host(waits, Some(receives), data), SUCCESS);
+    let event = event();
+    assert_eq!(event_record(event, waits), SUCCESS);
+    let threads: Vec<_> = (0..4)
+        .map(|nth| {
+            std::thread::spawn(move || match nth {
+                0 => (stream_synchronize(waits), now()),
+                1 => (event_synchronize(event), now()),
+                _ => {
+                    attach(0);
+                    (context_synchronize(), now())
+                }
+            })
+        })
+        .collect();
+    for _ in 0..20 {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        launch(work, free, &[100]);
+        pass(50);
+        assert_eq!((stream_query(waits), event_query(event)), (NOT_READY, NOT_READY));
+    }
+    sender.send(5).expect("the function waits");
+    let answers: Vec<_> = threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
+    assert!(answers.iter().all(|(answer, at)| *answer == SUCCESS && *at >= 1_005), "{answers:?}");
+}
+
+/// The copy that comes before a free in its stream reads what was there.
+#[test]
+fn managed_memory_is_there_until_its_free_is_reached() {
+    let _turn = ready(Configuration::default());
+    let ([work, _], stream) = (kernels(), stream());
+    let managed = made(|pointer| mem_alloc_managed(pointer, 4_096, 1));
+    let device = made(|pointer| alloc_async(pointer, 4_096, stream));
+    assert_eq!(memset_d8_async(managed, 6, 4_096, stream), SUCCESS);
+    launch(work, stream, &[100]);
+    assert_eq!(memcpy_async(device, managed, 4_096, stream), SUCCESS);
+    assert_eq!([free_async(managed, stream), free_async(managed, stream)], [SUCCESS, INVALID_VALUE]);
+    let mut bytes = [0; 4_096];
+    assert_eq!(memcpy_dtoh_async(bytes.as_mut_ptr(), device, 4_096, stream), SUCCESS);
+    assert_eq!(bytes, [6; 4_096]);
+}
+
+/// C2, C18 and C23: the default pool, what `cuMemAlloc` takes, and what is free.
+#[test]
+fn figures_of_pools_and_devices() {
+    let _turn = ready(Configuration::default());
+    let (default, own) = (made(|pool| default_pool(pool, 0)), pool());
+    let free = || {
+        let mut total = 0;
+        (made(|free| mem_info(free, &mut total)), total)
+    };
+    assert_eq!(free(), (80 << 30, 80 << 30));
+    let first = made(|pointer| alloc_async(pointer, 64 * KIB, 0));
+    assert_eq!((figure(own, 7), figure(default, 7), figure(default, 5)), (0, 65_536, 32 << 20));
+    let plain = made(|pointer| mem_alloc(pointer, 70 << 30));
+    assert_eq!((figure(default, 7), free().0), (65_536, (10 << 30) - (32 << 20)));
+    assert_eq!(mem_alloc(&mut 0, 10 << 30), OUT_OF_MEMORY);
+    assert_eq!([free_async(first, 0), stream_synchronize(0), mem_free(plain)], [SUCCESS; 3]);
+    assert_eq!((figure(default, 7), figure(default, 8)), (0, 65_536));
+}
+
+#[test]
+fn time_has_no_end_that_hurts() {
+    let _turn = ready(Configuration::default());
+    let ([work, _], stream) = (kernels(), stream());
+    launch(work, stream, &[u64::MAX]);
+    pass(u64::MAX);
+    launch(work, stream, &[u64::MAX]);
+    pass(u64::MAX);
+    assert_eq!((stream_synchronize(stream), now()), (SUCCESS, u64::MAX));
+}
+
 static COUNT: AtomicU64 = AtomicU64::new(0);
+
+static LATEST: Mutex<u64> = Mutex::new(0);
 
 unsafe extern "C" fn counts(_: *mut c_void) {
     COUNT.fetch_add(1, Ordering::SeqCst);
@@ -292,12 +373,19 @@ fn threads_call_one_after_the_other() {
     let _turn = ready(Configuration::default());
     let ([work, _], pool, shared) = (kernels(), pool(), stream());
     COUNT.store(0, Ordering::SeqCst);
+    *LATEST.lock().expect("no call has failed") = 0;
     let threads: Vec<_> = (0..8)
         .map(|nth| {
             std::thread::spawn(move || {
                 assert_eq!(stream_query(0), INVALID_CONTEXT, "no context is current in a new thread");
                 attach(0);
                 for round in 0..20 {
+                    {
+                        let mut latest = LATEST.lock().expect("no call has failed");
+                        let now = now();
+                        assert!(now >= *latest, "time does not go back");
+                        *latest = now;
+                    }
                     let own = if nth % 2 == 0 { 2 } else { shared };
                     let held = alloc(64 * KIB, pool, own);
                     launch(work, own, &[100 + round]);
