@@ -298,7 +298,9 @@ impl Caller {
                 }
                 Poll::Pending => {
                     self.settle()?;
-                    self.advance()?;
+                    while self.machine.time(host).is_none() {
+                        self.advance()?;
+                    }
                 }
             }
         }

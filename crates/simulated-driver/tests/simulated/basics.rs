@@ -313,6 +313,36 @@ fn several_threads_wait_for_a_function_that_waits() {
     assert!(answers.iter().all(|(answer, at)| *answer == SUCCESS && *at >= 1_005), "{answers:?}");
 }
 
+/// Functions of several streams wait for several threads, in whatever order those come: nobody waits for ever.
+#[test]
+fn functions_that_wait_hold_up_nobody_for_ever() {
+    let _turn = ready(Configuration::default());
+    let [work, _] = kernels();
+    let threads: Vec<_> = (0..6_u64)
+        .map(|nth| {
+            std::thread::spawn(move || {
+                attach(0);
+                let (waits, free) = (stream(), stream());
+                for round in 0..40 {
+                    let (sender, receiver) = mpsc::channel::<u64>();
+                    let data = (&raw const receiver).cast_mut().cast();
+                    launch(work, waits, &[nth * 10]);
+                    assert_eq!(launch_host(waits, Some(receives), data), SUCCESS);
+                    launch(work, free, &[50 + nth]);
+                    if (nth + round) % 3 > 0 {
+                        assert_eq!(stream_synchronize(free), SUCCESS);
+                    }
+                    pass((nth * round) % 7);
+                    sender.send(round).expect("the function waits");
+                    assert_eq!(stream_synchronize(waits), SUCCESS);
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("no call has failed"));
+    assert_eq!(context_synchronize(), SUCCESS);
+}
+
 /// The copy that comes before a free in its stream reads what was there.
 #[test]
 fn managed_memory_is_there_until_its_free_is_reached() {
