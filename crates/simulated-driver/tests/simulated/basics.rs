@@ -30,14 +30,14 @@ impl Kernel for Work {
 }
 
 /// The functions `work` and `add_one`.
-fn kernels() -> [u64; 2] {
+pub(crate) fn kernels() -> [u64; 2] {
     define_kernel("work", Arc::new(Work));
     define_kernel("add_one", Arc::new(Work));
     let module = made(|module| module_load(module, PTX.as_ptr()));
     [c"work", c"add_one"].map(|name| made(|function| module_function(function, module, name.as_ptr())))
 }
 
-fn launch(function: u64, stream: u64, parameters: &[u64]) {
+pub(crate) fn launch(function: u64, stream: u64, parameters: &[u64]) {
     let pointers: Vec<*const c_void> = parameters.iter().map(|value| (&raw const *value).cast()).collect();
     let answer = launch_kernel(function, 1, 1, 1, 32, 1, 1, 0, stream, pointers.as_ptr(), std::ptr::null());
     assert_eq!(answer, SUCCESS);

@@ -6,4 +6,5 @@ mod calls;
 mod driver;
 mod entries;
 mod limits;
+mod machine;
 mod random;
