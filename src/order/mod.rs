@@ -108,7 +108,7 @@ impl Order {
         let observed = events + setup.events.len() + hosts;
         let barriers = observed + 1;
         let rows = Rows { events, hosts: observed - hosts, observed, barriers, blocking: barriers + devices };
-        let lane = |stream: &StreamSetup| Lane {
+        let lane = |stream: &crate::trace::StreamSetup| Lane {
             device: stream.device.index(),
             process: setup.devices[stream.device].process,
             kind: stream.kind,
@@ -461,7 +461,7 @@ impl Order {
         if !is_observed || [lane.kind, setup.kind].contains(&StreamKind::Legacy) {
             return false;
         }
-        *lane = Lane { device: setup.device.index(), process, kind: setup.kind, fenced: 0, ..*lane };
+        (lane.device, lane.process, lane.kind, lane.fenced) = (setup.device.index(), process, setup.kind, 0);
         true
     }
 

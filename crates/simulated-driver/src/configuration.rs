@@ -44,3 +44,29 @@ impl Configuration {
         Self { devices: devices.collect(), rules: setup.rules, host: setup.host, faults: Faults::default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use millpond::base::{Nanos, ProcessId};
+
+    #[test]
+    fn one_device_for_each_that_is_no_view_of_another_one() {
+        let own = |nth, peer| {
+            let mut peers = DeviceSet::NONE;
+            peers.set(DeviceId::from_usize(peer), true);
+            DeviceSetup { peers, ..DeviceSetup::new(Bytes::gib(nth)) }
+        };
+        let view = DeviceSetup {
+            process: ProcessId::from_raw(1),
+            same_as: Some(DeviceId::from_raw(0)),
+            ..own(1, 2)
+        };
+        let host = HostCosts { submit: Nanos(3), ..HostCosts::default() };
+        let setup =
+            Setup { devices: [own(1, 2), view, own(2, 0)].into_iter().collect(), host, ..Setup::default() };
+        let configuration = Configuration::like(&setup);
+        assert_eq!(configuration.devices, [own(1, 1), own(2, 0)], "peers by their new numbers");
+        assert_eq!((configuration.host, configuration.faults), (host, Faults::default()));
+    }
+}

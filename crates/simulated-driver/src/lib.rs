@@ -4,7 +4,12 @@
 //! that CUDA's documents do not describe is there, and `cuGetExportTable` is not.
 //!
 //! Virtual time moves in calls alone, and in [`pass`], which is what time is to the program that calls: how long anything takes
-//! on the clock of the machine plays no part. So what a single thread gets depends on its calls and on nothing else.
+//! on the clock of the machine plays no part. So what a single thread gets depends on its calls and on nothing else. Where calls
+//! cost nothing, a loop that asks `cuStreamQuery` again and again has to pass time, or it never ends: what completes at a time
+//! is seen only after it.
+//!
+//! The host reaches page-locked and managed memory at the addresses that it gets, but no memory of pools, not even of those on
+//! the host: that is for copies and kernels.
 
 mod configuration;
 mod entries;

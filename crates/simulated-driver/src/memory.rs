@@ -93,9 +93,13 @@ impl DeviceMemory {
     /// Copies bytes from one address to another one, as if all were read first within each piece.
     pub(crate) fn copy(&mut self, to: u64, from: u64, size: u64) {
         pieces(size, |at, length| {
+            let (from, to) = (from.wrapping_add(at), to.wrapping_add(at));
+            if self.is_blank(from, length) && self.is_blank(to, length) {
+                return;
+            }
             let mut piece = vec![0; length];
-            self.read(from.wrapping_add(at), &mut piece);
-            self.write(to.wrapping_add(at), &piece);
+            self.read(from, &mut piece);
+            self.write(to, &piece);
         });
     }
 
@@ -111,7 +115,13 @@ impl DeviceMemory {
     /// Writes the same value again and again, so many bytes; the length of the value divides the length of a piece.
     pub(crate) fn fill(&mut self, to: u64, value: &[u8], size: u64) {
         let whole = value.repeat(PIECE as usize / value.len());
-        pieces(size, |at, length| self.write(to.wrapping_add(at), &whole[..length]));
+        let is_zero = value.iter().all(|byte| *byte == 0);
+        pieces(size, |at, length| {
+            let to = to.wrapping_add(at);
+            if !is_zero || !self.is_blank(to, length) {
+                self.write(to, &whole[..length]);
+            }
+        });
     }
 
     /// A range is handed out. What was there before stays, but for imports.
@@ -173,6 +183,16 @@ impl DeviceMemory {
         let host = self.host.range(address..).next().map(|(start, _)| *start);
         let next = starts.into_iter().chain([host]).flatten().min().unwrap_or(u64::MAX);
         (Place::Nowhere, most.min((next - address).max(1)))
+    }
+
+    /// Whether all of a range is device memory that nobody has written.
+    fn is_blank(&self, address: u64, length: usize) -> bool {
+        match self.locate(address, length as u64) {
+            (Place::Pages(at), run) if run == length as u64 => {
+                self.pages.range(at / PAGE..(at + run).div_ceil(PAGE)).next().is_none()
+            }
+            _ => false,
+        }
     }
 
     fn read_pages(&self, address: u64, into: &mut [u8]) {
@@ -298,6 +318,16 @@ mod tests {
         let mut bytes = vec![0; 200_000];
         memory.read_out(host, 200_000, |at, piece| bytes[at..at + piece.len()].copy_from_slice(piece));
         assert!(bytes.chunks(4).all(|four| four == [1, 2, 3, 4]));
+        // What is blank is neither copied nor filled, whatever its size.
+        memory.map(1 << 40, 1 << 40);
+        memory.copy(3 << 39, 1 << 40, 1 << 34);
+        memory.fill(1 << 40, &[0], 1 << 34);
+        memory.write((1 << 40) + 70_000, &[5]);
+        memory.copy(3 << 39, 1 << 40, 1 << 20);
+        memory.read((3 << 39) + 70_000, &mut bytes[..2]);
+        memory.fill(3 << 39, &[0], 1 << 20);
+        memory.read((3 << 39) + 70_000, &mut bytes[1..2]);
+        assert_eq!((bytes[0], bytes[1], memory.dropped()), (5, 0, 0));
         memory.free_host(host);
         assert_eq!((memory.u64_at(host), memory.dropped()), (0, 8));
         assert!(memory.allocate_host(0).is_none() && memory.allocate_host(u64::MAX).is_none());

@@ -5,7 +5,7 @@
 use super::entries;
 use crate::error::Error;
 use crate::pointers::Out;
-use crate::state::{Allocation, Caller, Kind, Pool};
+use crate::state::{Allocation, Caller, Effect, Kind, Pool};
 use millpond::base::{Bytes, DeviceId};
 use millpond::trace::{AllocId, Call, Decision, DeviceFigure, Exported, Location, Reading, Reply};
 use std::ffi::{c_uint, c_void};
@@ -75,12 +75,21 @@ impl Caller {
 
     /// An allocation is over, by a call that frees it.
     fn free(&mut self, allocation: &Allocation, call: &Call) -> Result<(), Error> {
-        self.make(call)?;
+        let is_managed = allocation.kind == Kind::Managed;
+        match call {
+            // What is in the stream before the free may still be at work with it.
+            Call::Free { .. } if is_managed => {
+                self.submit(call, Effect::GiveBack(allocation.start)).map(drop)?
+            }
+            call => {
+                self.make(call)?;
+                if is_managed {
+                    self.memory.free_host(allocation.start);
+                }
+            }
+        }
         self.allocations.remove(allocation);
         self.exports.forget(Exported::Memory(allocation.alloc));
-        if allocation.kind == Kind::Managed {
-            self.memory.free_host(allocation.start);
-        }
         Ok(())
     }
 

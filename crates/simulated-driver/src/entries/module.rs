@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::kernel::Parameters;
 use crate::pointers::{HostFunction, In, Out, Text};
 use crate::ptx;
-use crate::state::{Caller, Effect, Function, Module};
+use crate::state::{Caller, Effect, Function, Module, in_kernel};
 use millpond::base::{KernelId, Nanos, SignalId};
 use millpond::trace::{Call, Law, Takes};
 use smallvec::SmallVec;
@@ -49,7 +49,8 @@ fn launch(caller: &mut Caller, function: Function, stream: u64, parameters: Para
         return Err(Error::INVALID_HANDLE);
     }
     let kernel = caller.kernels.get(&function.entry.name).cloned();
-    let takes = kernel.as_ref().map_or(0, |kernel| crate::state::in_kernel(|| kernel.takes(&parameters)));
+    let now = caller.machine.now();
+    let takes = kernel.as_ref().map_or(0, |kernel| in_kernel(now, || kernel.takes(&parameters)));
     let takes = Takes::For(Law::Constant(Nanos(takes)));
     let call = Call::Launch { stream: stream.id, kernel: KERNEL, takes, uses: SmallVec::new() };
     let effect = kernel.map_or(Effect::Nothing, |kernel| Effect::Kernel(kernel, parameters));

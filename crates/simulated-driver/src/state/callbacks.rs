@@ -32,13 +32,14 @@ struct Running {
     ticket: Ticket,
     /// The time that it has got to.
     at: Nanos,
-    is_waiting: bool,
+    /// How many waits for another thread it is in, one inside the other.
+    waits: u32,
 }
 
 impl Callbacks {
     /// Whether one runs, or is about to, and does not wait for another thread.
     pub(super) fn is_running(&self) -> bool {
-        self.current.as_ref().map_or(!self.queue.is_empty(), |running| !running.is_waiting)
+        self.current.as_ref().map_or(!self.queue.is_empty(), |running| running.waits == 0)
     }
 
     /// A function is to be called.
@@ -55,7 +56,7 @@ impl Callbacks {
 
     fn next(&mut self) -> Option<Job> {
         let job = self.queue.pop_front()?;
-        self.current = Some(Running { ticket: job.ticket, at: job.at, is_waiting: false });
+        self.current = Some(Running { ticket: job.ticket, at: job.at, waits: 0 });
         Some(job)
     }
 
@@ -100,20 +101,20 @@ pub(super) struct Waits {
 
 impl Waits {
     pub(super) fn begin(epoch: u64) -> Self {
-        Self::set(epoch, true);
+        Self::change(epoch, 1);
         Self { epoch }
     }
 
-    fn set(epoch: u64, is_waiting: bool) {
+    fn change(epoch: u64, by: i32) {
         let mut state = lock();
         if state.epoch != epoch {
             return;
         }
         let now = state.machine.now();
         if let Some(running) = &mut state.callbacks.current {
-            running.is_waiting = is_waiting;
+            running.waits = running.waits.saturating_add_signed(by);
             // What it has waited for was not there before.
-            running.at = if is_waiting { running.at } else { running.at.max(now) };
+            running.at = if by > 0 { running.at } else { running.at.max(now) };
         }
         CHANGED.notify_all();
     }
@@ -121,6 +122,6 @@ impl Waits {
 
 impl Drop for Waits {
     fn drop(&mut self) {
-        Self::set(self.epoch, false);
+        Self::change(self.epoch, -1);
     }
 }

@@ -21,6 +21,8 @@ pub(crate) enum Effect {
     Fill { to: u64, value: Vec<u8>, size: u64 },
     /// Once it has started, a thread of the driver calls this.
     Function(HostFunction),
+    /// At its end, that this memory of the host goes back.
+    GiveBack(u64),
     /// Nothing.
     Nothing,
 }
@@ -64,25 +66,26 @@ impl Effects {
     pub(super) fn carry_out(&mut self, moment: Moment, memory: &mut DeviceMemory) -> Option<Job> {
         let Moment { ticket, at, is_end } = moment;
         if is_end {
-            self.of.remove(&ticket).into_iter().for_each(|effect| effect.ends(memory));
+            self.of.remove(&ticket).into_iter().for_each(|effect| effect.ends(at, memory));
             return None;
         }
         match self.of.get(&ticket)? {
             Effect::Kernel(kernel, parameters) => {
-                in_kernel(|| kernel.starts(parameters, memory));
+                in_kernel(at, || kernel.starts(parameters, memory));
                 None
             }
             Effect::Function(function) => Some(Job { ticket, at, function: *function }),
-            Effect::Copy { .. } | Effect::Fill { .. } | Effect::Nothing => None,
+            Effect::Copy { .. } | Effect::Fill { .. } | Effect::GiveBack(_) | Effect::Nothing => None,
         }
     }
 }
 
 impl Effect {
-    fn ends(self, memory: &mut DeviceMemory) {
+    fn ends(self, at: Nanos, memory: &mut DeviceMemory) {
         match self {
-            Effect::Kernel(kernel, parameters) => in_kernel(|| kernel.ends(&parameters, memory)),
+            Effect::Kernel(kernel, parameters) => in_kernel(at, || kernel.ends(&parameters, memory)),
             Effect::Fill { to, value, size } => memory.fill(to, &value, size),
+            Effect::GiveBack(start) => memory.free_host(start),
             Effect::Copy { to, from, size } => match (to, from) {
                 (Written::Address(to), Source::Address(from)) => memory.copy(to, from, size),
                 (Written::Address(to), Source::Bytes(bytes)) => memory.write(to, &bytes),
@@ -125,7 +128,11 @@ impl Sink for Recorder {
         let Some(ticket) = event.ticket else { return };
         match event.kind {
             Kind::Submitted(
-                Call::Launch { .. } | Call::Copy { .. } | Call::Memset { .. } | Call::HostFunction { .. },
+                Call::Launch { .. }
+                | Call::Copy { .. }
+                | Call::Memset { .. }
+                | Call::HostFunction { .. }
+                | Call::Free { .. },
             ) => {
                 self.submitted = Some(ticket);
                 self.watched.insert(ticket);

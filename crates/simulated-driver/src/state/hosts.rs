@@ -4,7 +4,7 @@
 //! one before.
 
 use super::lock;
-use millpond::base::{HostId, IndexVec, StreamId};
+use millpond::base::{HostId, IndexVec, Nanos, StreamId};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 pub(crate) enum Inside {
     /// It has not been.
     Nothing,
-    /// A kernel, with the lock held.
-    Kernel,
+    /// A kernel, with the lock held, at this time.
+    Kernel(Nanos),
     /// Functions of the host, since so many resets.
     Callback(u64),
 }
@@ -40,14 +40,14 @@ pub(super) fn goes_inside(what: Inside) {
 }
 
 /// Calls a kernel.
-pub(crate) fn in_kernel<T>(call: impl FnOnce() -> T) -> T {
+pub(crate) fn in_kernel<T>(at: Nanos, call: impl FnOnce() -> T) -> T {
     struct Leaves;
     impl Drop for Leaves {
         fn drop(&mut self) {
             INSIDE.set(Inside::Nothing);
         }
     }
-    INSIDE.set(Inside::Kernel);
+    INSIDE.set(Inside::Kernel(at));
     let _leaves = Leaves;
     call()
 }

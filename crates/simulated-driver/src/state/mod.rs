@@ -220,7 +220,8 @@ impl Caller {
     /// Lets go of the lock until something has changed.
     fn wait(&mut self) -> Result<(), Error> {
         self.state = self.state.take().map(wait_for_change);
-        if self.epoch == self.deref().epoch { Ok(()) } else { Err(Error::DEINITIALIZED) }
+        let state: &State = self;
+        if state.epoch == self.epoch { Ok(()) } else { Err(Error::DEINITIALIZED) }
     }
 
     fn wait_for_callbacks(&mut self) -> Result<(), Error> {
@@ -297,7 +298,9 @@ impl Caller {
                 }
                 Poll::Pending => {
                     self.settle()?;
-                    self.advance()?;
+                    while self.machine.time(host).is_none() {
+                        self.advance()?;
+                    }
                 }
             }
         }
@@ -332,7 +335,7 @@ pub(crate) fn pass(nanos: u64) {
                 state.callbacks.pass(Nanos(nanos));
             }
         }
-        Inside::Kernel => {}
+        Inside::Kernel(_) => {}
         Inside::Nothing => {
             // Whoever has no place among the threads has no time either.
             if let Ok(mut caller) = Caller::uninitialised() {
@@ -345,7 +348,7 @@ pub(crate) fn pass(nanos: u64) {
 /// See [`crate::now`].
 pub(crate) fn now() -> u64 {
     match hosts::inside() {
-        Inside::Kernel => 0,
+        Inside::Kernel(at) => at.0,
         Inside::Callback(epoch) => {
             let state = lock();
             let own = state.callbacks.time().filter(|_| state.epoch == epoch);
@@ -357,7 +360,7 @@ pub(crate) fn now() -> u64 {
 
 /// See [`crate::define_kernel`].
 pub(crate) fn define_kernel(name: &str, kernel: Arc<dyn Kernel>) {
-    if !matches!(hosts::inside(), Inside::Kernel) {
+    if !matches!(hosts::inside(), Inside::Kernel(_)) {
         let old = lock().kernels.insert(name.to_owned(), kernel);
         drop(old);
     }

@@ -251,7 +251,10 @@ impl Caller {
         let (what, under) = self.exports.get(number).ok_or(Error::INVALID_HANDLE)?;
         let Exported::Event(_) = what else { return Err(Error::INVALID_HANDLE) };
         let id = self.place_for_event(EventSetup { device: Some(device), ..EventSetup::default() })?;
-        self.make(&Call::Import { under, into: Imported::Event(id) })?;
+        if let Err(error) = self.make(&Call::Import { under, into: Imported::Event(id) }) {
+            self.event_places.leave(id.index());
+            return Err(error);
+        }
         self.events.insert(Event { id, device, has_times: false }).ok_or(Error::OUT_OF_MEMORY)
     }
 

@@ -30,14 +30,14 @@ impl Kernel for Work {
 }
 
 /// The functions `work` and `add_one`.
-fn kernels() -> [u64; 2] {
+pub(crate) fn kernels() -> [u64; 2] {
     define_kernel("work", Arc::new(Work));
     define_kernel("add_one", Arc::new(Work));
     let module = made(|module| module_load(module, PTX.as_ptr()));
     [c"work", c"add_one"].map(|name| made(|function| module_function(function, module, name.as_ptr())))
 }
 
-fn launch(function: u64, stream: u64, parameters: &[u64]) {
+pub(crate) fn launch(function: u64, stream: u64, parameters: &[u64]) {
     let pointers: Vec<*const c_void> = parameters.iter().map(|value| (&raw const *value).cast()).collect();
     let answer = launch_kernel(function, 1, 1, 1, 32, 1, 1, 0, stream, pointers.as_ptr(), std::ptr::null());
     assert_eq!(answer, SUCCESS);
@@ -164,11 +164,13 @@ fn page_locked_and_managed_memory_are_seen_by_host_and_device() {
     unsafe { (pinned.write(41), managed.write(6)) };
     launch(add_one, stream, &[1_000, pinned as u64]);
     launch(add_one, stream, &[1_000, managed as u64]);
-    assert_eq!(unsafe { pinned.read() }, 41, "nothing has run yet");
+    // SAFETY: as before; what the device does to them is done in calls alone.
+    let seen = || unsafe { (pinned.read(), managed.read()) };
+    assert_eq!(seen(), (41, 6), "nothing has run yet");
     assert_eq!(stream_synchronize(stream), SUCCESS);
-    assert_eq!(unsafe { (pinned.read(), managed.read()) }, (42, 7));
+    assert_eq!(seen(), (42, 7));
     assert_eq!(memcpy(pinned as u64, managed as u64, 8), SUCCESS);
-    assert_eq!(unsafe { pinned.read() }, 7);
+    assert_eq!(seen(), (7, 7));
     assert_eq!((mem_free_host(pinned.cast()), mem_free_host(pinned.cast())), (SUCCESS, INVALID_VALUE));
     assert_eq!((mem_free(managed as u64), mem_free(managed as u64)), (SUCCESS, INVALID_VALUE));
 }
@@ -218,7 +220,10 @@ fn functions_of_the_host_make_no_call() {
 unsafe extern "C" fn receives(data: *mut c_void) {
     // SAFETY: the test passes its receiver, and lives until the function has returned.
     let receiver = unsafe { &*data.cast::<mpsc::Receiver<u64>>() };
-    let value = waiting(|| receiver.recv()).expect("the test sends");
+    let value = waiting(|| {
+        waiting(|| ());
+        receiver.recv().expect("the test sends")
+    });
     pass(value);
 }
 
@@ -280,7 +285,118 @@ fn real_time_changes_nothing() {
     assert!(slow.1.iter().any(|(answer, ..)| *answer != 0) && slow.1.iter().any(|(answer, ..)| *answer == 0));
 }
 
+/// Several threads wait for what a function holds up, while another one lets time pass.
+#[test]
+fn several_threads_wait_for_a_function_that_waits() {
+    let _turn = ready(Configuration::default());
+    let ([work, _], waits, free) = (kernels(), stream(), stream());
+    let (sender, receiver) = mpsc::channel::<u64>();
+    let data = (&raw const receiver).cast_mut().cast();
+    assert_eq!(launch_host(waits, Some(receives), data), SUCCESS);
+    let event = event();
+    assert_eq!(event_record(event, waits), SUCCESS);
+    let threads: Vec<_> = (0..4)
+        .map(|nth| {
+            std::thread::spawn(move || match nth {
+                0 => (stream_synchronize(waits), now()),
+                1 => (event_synchronize(event), now()),
+                _ => {
+                    attach(0);
+                    (context_synchronize(), now())
+                }
+            })
+        })
+        .collect();
+    for _ in 0..20 {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        launch(work, free, &[100]);
+        pass(50);
+        assert_eq!((stream_query(waits), event_query(event)), (NOT_READY, NOT_READY));
+    }
+    sender.send(5).expect("the function waits");
+    let answers: Vec<_> = threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
+    assert!(answers.iter().all(|(answer, at)| *answer == SUCCESS && *at >= 1_005), "{answers:?}");
+}
+
+/// Functions of several streams wait for several threads, in whatever order those come: nobody waits for ever.
+#[test]
+fn functions_that_wait_hold_up_nobody_for_ever() {
+    let _turn = ready(Configuration::default());
+    let [work, _] = kernels();
+    let threads: Vec<_> = (0..6_u64)
+        .map(|nth| {
+            std::thread::spawn(move || {
+                attach(0);
+                let (waits, free) = (stream(), stream());
+                for round in 0..40 {
+                    let (sender, receiver) = mpsc::channel::<u64>();
+                    let data = (&raw const receiver).cast_mut().cast();
+                    launch(work, waits, &[nth * 10]);
+                    assert_eq!(launch_host(waits, Some(receives), data), SUCCESS);
+                    launch(work, free, &[50 + nth]);
+                    if (nth + round) % 3 > 0 {
+                        assert_eq!(stream_synchronize(free), SUCCESS);
+                    }
+                    pass((nth * round) % 7);
+                    sender.send(round).expect("the function waits");
+                    assert_eq!(stream_synchronize(waits), SUCCESS);
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("no call has failed"));
+    assert_eq!(context_synchronize(), SUCCESS);
+}
+
+/// The copy that comes before a free in its stream reads what was there.
+#[test]
+fn managed_memory_is_there_until_its_free_is_reached() {
+    let _turn = ready(Configuration::default());
+    let ([work, _], stream) = (kernels(), stream());
+    let managed = made(|pointer| mem_alloc_managed(pointer, 4_096, 1));
+    let device = made(|pointer| alloc_async(pointer, 4_096, stream));
+    assert_eq!(memset_d8_async(managed, 6, 4_096, stream), SUCCESS);
+    launch(work, stream, &[100]);
+    assert_eq!(memcpy_async(device, managed, 4_096, stream), SUCCESS);
+    assert_eq!([free_async(managed, stream), free_async(managed, stream)], [SUCCESS, INVALID_VALUE]);
+    let mut bytes = [0; 4_096];
+    assert_eq!(memcpy_dtoh_async(bytes.as_mut_ptr(), device, 4_096, stream), SUCCESS);
+    assert_eq!(bytes, [6; 4_096]);
+}
+
+/// C2, C18 and C23: the default pool, what `cuMemAlloc` takes, and what is free.
+#[test]
+fn figures_of_pools_and_devices() {
+    let _turn = ready(Configuration::default());
+    let (default, own) = (made(|pool| default_pool(pool, 0)), pool());
+    let free = || {
+        let mut total = 0;
+        (made(|free| mem_info(free, &mut total)), total)
+    };
+    assert_eq!(free(), (80 << 30, 80 << 30));
+    let first = made(|pointer| alloc_async(pointer, 64 * KIB, 0));
+    assert_eq!((figure(own, 7), figure(default, 7), figure(default, 5)), (0, 65_536, 32 << 20));
+    let plain = made(|pointer| mem_alloc(pointer, 70 << 30));
+    assert_eq!((figure(default, 7), free().0), (65_536, (10 << 30) - (32 << 20)));
+    assert_eq!(mem_alloc(&mut 0, 10 << 30), OUT_OF_MEMORY);
+    assert_eq!([free_async(first, 0), stream_synchronize(0), mem_free(plain)], [SUCCESS; 3]);
+    assert_eq!((figure(default, 7), figure(default, 8)), (0, 65_536));
+}
+
+#[test]
+fn time_has_no_end_that_hurts() {
+    let _turn = ready(Configuration::default());
+    let ([work, _], stream) = (kernels(), stream());
+    launch(work, stream, &[u64::MAX]);
+    pass(u64::MAX);
+    launch(work, stream, &[u64::MAX]);
+    pass(u64::MAX);
+    assert_eq!((stream_synchronize(stream), now()), (SUCCESS, u64::MAX));
+}
+
 static COUNT: AtomicU64 = AtomicU64::new(0);
+
+static LATEST: Mutex<u64> = Mutex::new(0);
 
 unsafe extern "C" fn counts(_: *mut c_void) {
     COUNT.fetch_add(1, Ordering::SeqCst);
@@ -292,12 +408,19 @@ fn threads_call_one_after_the_other() {
     let _turn = ready(Configuration::default());
     let ([work, _], pool, shared) = (kernels(), pool(), stream());
     COUNT.store(0, Ordering::SeqCst);
+    *LATEST.lock().expect("no call has failed") = 0;
     let threads: Vec<_> = (0..8)
         .map(|nth| {
             std::thread::spawn(move || {
                 assert_eq!(stream_query(0), INVALID_CONTEXT, "no context is current in a new thread");
                 attach(0);
                 for round in 0..20 {
+                    {
+                        let mut latest = LATEST.lock().expect("no call has failed");
+                        let now = now();
+                        assert!(now >= *latest, "time does not go back");
+                        *latest = now;
+                    }
                     let own = if nth % 2 == 0 { 2 } else { shared };
                     let held = alloc(64 * KIB, pool, own);
                     launch(work, own, &[100 + round]);

@@ -76,7 +76,8 @@ impl Props {
 /// A typed function for each entry. They are safe to call here since each pointer that a test passes is null or valid.
 macro_rules! bindings {
     ($(fn $name:ident = $entry:literal ($($argument:ident: $type:ty),*);)*) => {
-        $(pub(crate) fn $name($($argument: $type),*) -> c_int {
+        $(#[allow(clippy::too_many_arguments)]
+        pub(crate) fn $name($($argument: $type),*) -> c_int {
             type Entry = unsafe extern "C" fn($($type),*) -> c_int;
             let address = lookup($entry).expect($entry);
             // SAFETY: the entry has this signature, and the test passes pointers that are null or valid.

@@ -2,4 +2,9 @@
 
 mod api;
 mod basics;
+mod calls;
 mod driver;
+mod entries;
+mod limits;
+mod machine;
+mod random;
