@@ -137,7 +137,7 @@ fn costs(host: &dyn Host, gpu: Gpu, stream: Stream) -> Answer<(Nanos, Nanos, Nan
         },
         || driver::synchronise_stream(stream),
     )?;
-    let call = median(host, BATCH, || driver::driver_version().map(drop), || Ok(()))?;
+    let call = median(host, BATCH, || driver::query_stream(stream).map(drop), || Ok(()))?;
     let round_trip = median(
         host,
         1,

@@ -341,7 +341,6 @@ impl Session<'_> {
             }
             if let Some(signal) = until {
                 meetings.function_waits(signal, true);
-                meetings.function_waits(signal, true);
                 host.waits(&mut || {
                     meetings.await_signal(signal, &|| false).ok();
                 });

@@ -48,7 +48,13 @@ impl Meetings {
         let (given, ended) = (vec![false; setup.signals], vec![false; setup.hosts]);
         let waiting = vec![0; setup.signals];
         let state = Mutex::new(State { given, ended, waiting, ..State::default() });
-        Self { state, changed: Condvar::new(), sizes: setup.barriers.iter().copied().collect(), patience, order }
+        Self {
+            state,
+            changed: Condvar::new(),
+            sizes: setup.barriers.iter().copied().collect(),
+            patience,
+            order,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -129,11 +135,7 @@ impl Meetings {
     }
 
     /// Waits for a signal; `passes` as for what a function in a stream may give.
-    pub(super) fn await_signal(
-        &self,
-        signal: SignalId,
-        passes: &dyn Fn() -> bool,
-    ) -> Result<(), GivenUp> {
+    pub(super) fn await_signal(&self, signal: SignalId, passes: &dyn Fn() -> bool) -> Result<(), GivenUp> {
         self.until_meanwhile(|state| state.given[signal.index()], passes)
     }
 

@@ -156,7 +156,9 @@ impl Memory {
     /// The words that stand for the bytes of a use by a device, with what they should hold to an operation after all this;
     /// `None`: it is not known what that is after.
     pub(super) fn words(&self, touched: &Use, before: Option<&Cut>) -> Vec<Word> {
-        let (Some(start), Some(origin)) = (self.address(touched), self.origin(touched)) else { return Vec::new() };
+        let (Some(start), Some(origin)) = (self.address(touched), self.origin(touched)) else {
+            return Vec::new();
+        };
         let first = start.next_multiple_of(8);
         let last = (start + touched.size.0).checked_sub(8).map(|last| last & !7);
         let Some(last) = last.filter(|last| first <= *last) else { return Vec::new() };
@@ -270,7 +272,8 @@ mod tests {
         words.iter().for_each(|word| memory.stamp(word.origin, stamp(7, FIRST), None));
         let after: Option<&Cut> = Some(&[1, 0]);
         let holds = |memory: &Memory, touched: &Use, before: Option<&Cut>| {
-            let mut held = memory.words(touched, before).into_iter().map(|word| word.holds.map(|stamp| stamp.pattern));
+            let mut held =
+                memory.words(touched, before).into_iter().map(|word| word.holds.map(|stamp| stamp.pattern));
             let first = held.next().flatten();
             assert!(held.all(|other| other == first));
             first
@@ -279,7 +282,10 @@ mod tests {
         assert_eq!((holds(&memory, &whole, Some(&[0, 0])), holds(&memory, &whole, None)), (None, None));
         // Another writer that is not ordered: who comes after the first one only, should find that one's.
         words.iter().for_each(|word| memory.stamp(word.origin, stamp(8, OTHER), Some(&[0, 0])));
-        assert_eq!([Some(&[1, 0][..]), Some(&[1, 1][..])].map(|before| holds(&memory, &whole, before)), [Some(7), Some(8)]);
+        assert_eq!(
+            [Some(&[1, 0][..]), Some(&[1, 1][..])].map(|before| holds(&memory, &whole, before)),
+            [Some(7), Some(8)]
+        );
         // A part has words of its own, of which nothing is known.
         assert_eq!(holds(&memory, &touch(x, 8, 24, Access::Read), after), None);
         // A copy takes along what it copies, and what it overwrites is gone.

@@ -38,7 +38,11 @@ impl Order {
             clock: vec![0; width],
             is_held: false,
         };
-        Self { lanes: setup.streams.iter().map(lane).collect(), records: BTreeMap::new(), seen: vec![0; width] }
+        Self {
+            lanes: setup.streams.iter().map(lane).collect(),
+            records: BTreeMap::new(),
+            seen: vec![0; width],
+        }
     }
 
     /// What is before an operation that is submitted to a stream now; `None`: more than can be known now.

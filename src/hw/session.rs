@@ -199,8 +199,17 @@ impl<'r> Session<'r> {
         };
         let began = host.now();
         let meetings = Arc::new(Meetings::new(setup, options.order, options.patience));
-        let session =
-            Self { program, host, observe: options.observe, gpus, meetings, began, state: Mutex::new(state) };
+        let given_by_functions = super::limits::given_by_functions(program);
+        let session = Self {
+            given_by_functions,
+            program,
+            host,
+            observe: options.observe,
+            gpus,
+            meetings,
+            began,
+            state: Mutex::new(state),
+        };
         session.make_everything()?;
         Ok(session)
     }

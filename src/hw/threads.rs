@@ -101,11 +101,8 @@ impl Session<'_> {
 
     /// What a thread waits for does not come: it, and whoever else waits, stays where it is.
     fn hangs(&self, state: &mut State<'_>, by: By) {
-        let deadlock = Deadlock {
-            waiters: vec![Waiter::Host(by.0)],
-            statements: vec![Some(by.1)],
-            is_cycle: false,
-        };
+        let deadlock =
+            Deadlock { waiters: vec![Waiter::Host(by.0)], statements: vec![Some(by.1)], is_cycle: false };
         state.hangs = true;
         state.log.host(self.now(), by, None, What::Deadlock(deadlock));
         self.meetings.give_up();

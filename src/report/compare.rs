@@ -3,6 +3,7 @@
 //! What is different, and what documents say about that, is decided in `compare`.
 
 use super::document::{Document, Notation};
+use super::json::OverlapLine;
 use super::names::Book;
 use super::{Origin, SCHEMA};
 use crate::base::{Bytes, PoolId, StmtId};
@@ -216,6 +217,7 @@ impl SideBySide<'_> {
             left_only: self.lines_alone(0),
             right_only: self.lines_alone(1),
             turned: turned.map(|stmt| self.line(stmt)),
+            overlaps: self.met.iter().map(|met| OverlapLine::of(met, self.sides[1].program)).collect(),
         }
     }
 }
@@ -248,6 +250,9 @@ struct SideHeader<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     variant: Option<&'a str>,
     with: &'a [String],
+    /// Missing in a simulation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hardware: Option<&'a str>,
 }
 
 impl<'a> SideHeader<'a> {
@@ -259,6 +264,7 @@ impl<'a> SideHeader<'a> {
             seed: side.origin.seed,
             variant: side.program.variant.as_deref(),
             with: &side.with,
+            hardware: side.origin.hardware.as_deref(),
         }
     }
 }
@@ -296,4 +302,7 @@ struct Summary {
     left_only: Vec<u32>,
     right_only: Vec<u32>,
     turned: Option<u32>,
+    /// Missing where there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    overlaps: Vec<OverlapLine>,
 }

@@ -27,6 +27,7 @@ use graphs::{GraphPoolLine, NodeLine};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+pub(in crate::report) use verdict::OverlapLine;
 use verdict::ending;
 
 /// The version of this format. It grows with every change that a reader could notice.

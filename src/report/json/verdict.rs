@@ -4,7 +4,7 @@ use super::explanation::{ExplanationLine, explained};
 use super::recovery::{RecoveryLine, recovery_line};
 use crate::base::{ExpectId, Nanos, StmtId};
 use crate::explore::recover::Recovery;
-use crate::oracle::{Certainty, Judged, Mismatch, Missing, Moment, Point, Role, Verdict};
+use crate::oracle::{Certainty, Judged, Met, Mismatch, Missing, Moment, Point, Role, Verdict};
 use crate::report::Told;
 use crate::report::names::Book;
 use crate::report::text::Compared;
@@ -37,11 +37,23 @@ pub(super) struct Ending<'a> {
 
 /// Kernels of a run on hardware that have met in their memory.
 #[derive(Serialize)]
-struct OverlapLine {
+pub(in crate::report) struct OverlapLine {
     line: u32,
     expected: u32,
     found: Option<u32>,
     when: &'static str,
+}
+
+impl OverlapLine {
+    pub(in crate::report) fn of(met: &Met, program: &Program) -> Self {
+        let line = |stmt: StmtId| program.statements[stmt].line;
+        Self {
+            line: line(met.stmt),
+            expected: line(met.expected),
+            found: met.found.map(line),
+            when: if met.late { "end" } else { "start" },
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -218,12 +230,6 @@ pub(super) fn ending<'a>(
         block: &program.names.buffers[skipped.buffer],
         times: skipped.times,
     });
-    let overlaps = verdict.met.iter().map(|met| OverlapLine {
-        line: book.line(met.stmt),
-        expected: book.line(met.expected),
-        found: met.found.map(|found| book.line(found)),
-        when: if met.late { "end" } else { "start" },
-    });
     Ending {
         event: "verdict",
         holds: verdict.holds() && !compared.fails(),
@@ -246,7 +252,7 @@ pub(super) fn ending<'a>(
         recovery: recovery_line(book, recovery),
         deadlock: verdict.deadlock.is_some(),
         stopped: verdict.broken.as_ref().map(|broken| broken.reason.as_str()),
-        overlaps: overlaps.collect(),
+        overlaps: verdict.met.iter().map(|met| OverlapLine::of(met, program)).collect(),
     }
 }
 

@@ -1,7 +1,6 @@
 //! The threads of the host that call: which of the machine's host threads each is, and its stack of current contexts.
 //!
-//! A thread has a place from its first call to its end. The next thread in the place has the per-thread default streams of the
-//! one before.
+//! A thread has a place from its first call to its end. The per-thread default streams go with it.
 
 use super::lock;
 use millpond::base::{HostId, IndexVec, Nanos, StreamId};
@@ -83,6 +82,8 @@ struct Thread {
     contexts: Vec<u64>,
     /// The per-thread default stream on each device where it was used.
     streams: BTreeMap<usize, StreamId>,
+    /// Those of threads that had the place before.
+    left: Vec<StreamId>,
 }
 
 impl Hosts {
@@ -100,6 +101,7 @@ impl Hosts {
             let thread = &mut self.threads[host];
             thread.is_taken = true;
             thread.contexts.clear();
+            thread.left.extend(std::mem::take(&mut thread.streams).into_values());
             seat.epoch.set(epoch);
             seat.host.set(Some(host));
             Some(host)
@@ -114,6 +116,11 @@ impl Hosts {
     /// The current context of a thread.
     pub(crate) fn current(&self, host: HostId) -> Option<u64> {
         self.threads[host].contexts.last().copied()
+    }
+
+    /// The per-thread default streams that threads have left in this place.
+    pub(crate) fn left(&mut self, host: HostId) -> Vec<StreamId> {
+        std::mem::take(&mut self.threads[host].left)
     }
 
     /// The per-thread default streams of a thread.

@@ -150,6 +150,10 @@ impl Caller {
         let device = self.current_device()?;
         let setup = StreamSetup::new(device, StreamKind::PerThread);
         let host = self.host();
+        for left in self.hosts.left(host) {
+            self.make(&Call::Destroy(Resource::Stream(left)))?;
+            self.stream_places.leave(left.index());
+        }
         if let Some(id) = self.hosts.streams(host).get(&device.index()) {
             return Ok(Stream { id: *id, setup });
         }

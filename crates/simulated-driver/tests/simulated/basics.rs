@@ -433,3 +433,30 @@ fn threads_call_one_after_the_other() {
     threads.into_iter().for_each(|thread| thread.join().expect("no call has failed"));
     assert_eq!((COUNT.load(Ordering::SeqCst), context_synchronize(), figure(pool, 7)), (160, SUCCESS, 0));
 }
+
+/// A per-thread default stream is that of one thread (CUDA runtime API, "Stream synchronization behavior"): what the next thread
+/// uses is another one, and not ordered after it.
+#[test]
+fn the_default_stream_of_a_thread_goes_with_it() {
+    let _turn = ready(Configuration::default());
+    let pool = pool();
+    for attribute in [1, 2, 3] {
+        assert_eq!(pool_set(pool, attribute, &mut 0), SUCCESS);
+    }
+    let in_thread = |frees: bool| {
+        let thread = std::thread::spawn(move || {
+            attach(0);
+            let (first, second) = (alloc(MIB, pool, 2), alloc(MIB, pool, 2));
+            if frees {
+                assert_eq!(free_async(first, 2), SUCCESS);
+                assert_eq!(alloc(MIB, pool, 2), first, "in one stream");
+                assert_eq!(free_async(first, 2), SUCCESS);
+            }
+            [first, second]
+        });
+        thread.join().expect("no call has failed")
+    };
+    let [freed, live] = in_thread(true);
+    let others = in_thread(false);
+    assert!(!others.contains(&freed) && !others.contains(&live), "{freed:#x} {others:#x?}");
+}
