@@ -47,8 +47,8 @@ pub use annotations::for_this_machine as annotations;
 #[cfg(feature = "cuda")]
 pub use backend::on_host;
 pub use explain::{Rule, Standing, rules};
-pub use outside::{Complaint, Status};
-pub use scenario::{Accepted, Outcome, Remedies, Scenario, Settings, find};
+pub use outside::{Complaint, Status, find};
+pub use scenario::{Accepted, Outcome, Remedies, Scenario, Settings};
 pub use snapshots::Place;
 pub use tested::{Remark, TestSettings, Tested, test as test_scenario};
 

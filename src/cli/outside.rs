@@ -157,6 +157,28 @@ pub(super) fn files_below(folder: &Path, extension: &str, found: &mut Vec<PathBu
     Ok(())
 }
 
+/// The scenario files of paths: files as they are, folders with everything below them, by name.
+///
+/// # Errors
+///
+/// A path that is not there, or a folder that cannot be read.
+pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Complaint> {
+    let mut found = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            files_below(path, "scn", &mut found)?;
+        } else if path.exists() {
+            found.push(path.clone());
+        } else {
+            return Err(Complaint::wrong(format!(
+                "cannot read {}: no such file or directory",
+                path.display()
+            )));
+        }
+    }
+    Ok(found)
+}
+
 /// Where the output of a command goes: to the terminal or pipe, or to a file that appears only when it is whole.
 #[derive(Debug)]
 pub(super) enum Output {

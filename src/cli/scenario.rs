@@ -585,25 +585,3 @@ impl Sink for Checked {
         }
     }
 }
-
-/// The scenario files of paths: files as they are, folders with everything below them, by name.
-///
-/// # Errors
-///
-/// A path that is not there, or a folder that cannot be read.
-pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Complaint> {
-    let mut found = Vec::new();
-    for path in paths {
-        if path.is_dir() {
-            outside::files_below(path, "scn", &mut found)?;
-        } else if path.exists() {
-            found.push(path.clone());
-        } else {
-            return Err(Complaint::wrong(format!(
-                "cannot read {}: no such file or directory",
-                path.display()
-            )));
-        }
-    }
-    Ok(found)
-}

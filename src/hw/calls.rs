@@ -2,7 +2,7 @@
 //!
 //! What has no counterpart in the driver, such as the name of the policy that served an allocation, is not made up.
 
-use super::driver::{self, Code, Stream, Way};
+use super::driver::{self, CudaError, Stream, Way};
 use super::log::What;
 use super::memory::Stamp;
 use super::session::{Held, Session, State, failure_of};
@@ -32,8 +32,8 @@ impl From<Failure> for Trouble {
     }
 }
 
-impl From<Code> for Trouble {
-    fn from(code: Code) -> Self {
+impl From<CudaError> for Trouble {
+    fn from(code: CudaError) -> Self {
         failure_of(code).map_or_else(|| Trouble::Ends(format!("the driver answers {code}")), Trouble::Fails)
     }
 }

@@ -14,16 +14,16 @@ use std::ptr::{from_mut, from_ref, null_mut};
 
 /// Why a call failed: a `CUresult` other than success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Code(pub u32);
+pub struct CudaError(pub u32);
 
-impl Code {
-    pub(super) const NO_DEVICE: Code = Code(100);
-    pub(super) const NOT_READY: Code = Code(600);
+impl CudaError {
+    pub(super) const NO_DEVICE: CudaError = CudaError(100);
+    pub(super) const NOT_READY: CudaError = CudaError(600);
 
-    fn check(result: sys::CUresult) -> Result<(), Code> {
+    fn check(result: sys::CUresult) -> Result<(), CudaError> {
         match result as u32 {
             0 => Ok(()),
-            code => Err(Code(code)),
+            code => Err(CudaError(code)),
         }
     }
 
@@ -62,7 +62,7 @@ impl Code {
     }
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for CudaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
             Some(name) => f.write_str(name),
@@ -71,9 +71,9 @@ impl fmt::Display for Code {
     }
 }
 
-impl From<cust::error::CudaError> for Code {
+impl From<cust::error::CudaError> for CudaError {
     fn from(error: cust::error::CudaError) -> Self {
-        Code(error as u32)
+        CudaError(error as u32)
     }
 }
 
@@ -84,7 +84,7 @@ pub(super) type EventHandle = sys::CUipcEventHandle;
 pub(super) type PointerData = sys::CUmemPoolPtrExportData;
 
 /// What an entry of the driver answers.
-pub(super) type Answer<T> = Result<T, Code>;
+pub(super) type Answer<T> = Result<T, CudaError>;
 
 /// A stream's handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,21 +131,21 @@ impl Pool {
 pub(super) fn driver_version() -> Answer<u32> {
     let mut version: c_int = 0;
     // SAFETY: the pointer is to a value of this frame.
-    Code::check(unsafe { sys::cuDriverGetVersion(&mut version) })?;
+    CudaError::check(unsafe { sys::cuDriverGetVersion(&mut version) })?;
     Ok(version.unsigned_abs())
 }
 
 pub(super) fn device_attribute(device: c_int, attribute: sys::CUdevice_attribute) -> Answer<i32> {
     let mut value: c_int = 0;
     // SAFETY: the pointer is to a value of this frame.
-    Code::check(unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) })?;
+    CudaError::check(unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) })?;
     Ok(value)
 }
 
 pub(super) fn can_access_peer(device: c_int, peer: c_int) -> Answer<bool> {
     let mut can: c_int = 0;
     // SAFETY: the pointer is to a value of this frame.
-    Code::check(unsafe { sys::cuDeviceCanAccessPeer(&mut can, device, peer) })?;
+    CudaError::check(unsafe { sys::cuDeviceCanAccessPeer(&mut can, device, peer) })?;
     Ok(can != 0)
 }
 
@@ -153,25 +153,25 @@ pub(super) fn can_access_peer(device: c_int, peer: c_int) -> Answer<bool> {
 pub(super) fn memory_info() -> Answer<(u64, u64)> {
     let (mut free, mut total) = (0_usize, 0_usize);
     // SAFETY: the pointers are to values of this frame.
-    Code::check(unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) })?;
+    CudaError::check(unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) })?;
     Ok((free as u64, total as u64))
 }
 
 /// Makes a context the current one of the calling thread.
 pub(super) fn set_current(context: usize) -> Answer<()> {
     // SAFETY: a context that the session holds.
-    Code::check(unsafe { sys::cuCtxSetCurrent(context as sys::CUcontext) })
+    CudaError::check(unsafe { sys::cuCtxSetCurrent(context as sys::CUcontext) })
 }
 
 pub(super) fn synchronise_context() -> Answer<()> {
     // SAFETY: it takes nothing.
-    Code::check(unsafe { sys::cuCtxSynchronize() })
+    CudaError::check(unsafe { sys::cuCtxSynchronize() })
 }
 
 pub(super) fn create_stream(non_blocking: bool, priority: i32) -> Answer<Stream> {
     let mut stream: sys::CUstream = null_mut();
     // SAFETY: the pointer is to a value of this frame.
-    Code::check(unsafe {
+    CudaError::check(unsafe {
         sys::cuStreamCreateWithPriority(&mut stream, c_uint::from(non_blocking), priority)
     })?;
     Ok(Stream(stream as usize))
@@ -179,24 +179,24 @@ pub(super) fn create_stream(non_blocking: bool, priority: i32) -> Answer<Stream>
 
 pub(super) fn destroy_stream(stream: Stream) -> Answer<()> {
     // SAFETY: the session destroys a stream once.
-    Code::check(unsafe { sys::cuStreamDestroy_v2(stream.raw()) })
+    CudaError::check(unsafe { sys::cuStreamDestroy_v2(stream.raw()) })
 }
 
 pub(super) fn synchronise_stream(stream: Stream) -> Answer<()> {
     // SAFETY: a stream that exists.
-    Code::check(unsafe { sys::cuStreamSynchronize(stream.raw()) })
+    CudaError::check(unsafe { sys::cuStreamSynchronize(stream.raw()) })
 }
 
 /// Whether all of it has completed.
 pub(super) fn query_stream(stream: Stream) -> Answer<bool> {
     // SAFETY: a stream that exists.
-    ready(Code::check(unsafe { sys::cuStreamQuery(stream.raw()) }))
+    ready(CudaError::check(unsafe { sys::cuStreamQuery(stream.raw()) }))
 }
 
 fn ready(answer: Answer<()>) -> Answer<bool> {
     match answer {
         Ok(()) => Ok(true),
-        Err(Code::NOT_READY) => Ok(false),
+        Err(CudaError::NOT_READY) => Ok(false),
         Err(code) => Err(code),
     }
 }
@@ -205,54 +205,54 @@ pub(super) fn create_event(timing: bool, interprocess: bool) -> Answer<Event> {
     let mut event: sys::CUevent = null_mut();
     let flags = if timing { 0 } else { 2 } | if interprocess { 4 } else { 0 };
     // SAFETY: the pointer is to a value of this frame.
-    Code::check(unsafe { sys::cuEventCreate(&mut event, flags) })?;
+    CudaError::check(unsafe { sys::cuEventCreate(&mut event, flags) })?;
     Ok(Event(event as usize))
 }
 
 pub(super) fn destroy_event(event: Event) -> Answer<()> {
     // SAFETY: the session destroys an event once.
-    Code::check(unsafe { sys::cuEventDestroy_v2(event.raw()) })
+    CudaError::check(unsafe { sys::cuEventDestroy_v2(event.raw()) })
 }
 
 pub(super) fn record(event: Event, stream: Stream) -> Answer<()> {
     // SAFETY: both exist.
-    Code::check(unsafe { sys::cuEventRecord(event.raw(), stream.raw()) })
+    CudaError::check(unsafe { sys::cuEventRecord(event.raw(), stream.raw()) })
 }
 
 pub(super) fn wait(stream: Stream, event: Event) -> Answer<()> {
     // SAFETY: both exist.
-    Code::check(unsafe { sys::cuStreamWaitEvent(stream.raw(), event.raw(), 0) })
+    CudaError::check(unsafe { sys::cuStreamWaitEvent(stream.raw(), event.raw(), 0) })
 }
 
 pub(super) fn synchronise_event(event: Event) -> Answer<()> {
     // SAFETY: an event that exists.
-    Code::check(unsafe { sys::cuEventSynchronize(event.raw()) })
+    CudaError::check(unsafe { sys::cuEventSynchronize(event.raw()) })
 }
 
 pub(super) fn query_event(event: Event) -> Answer<bool> {
     // SAFETY: an event that exists.
-    ready(Code::check(unsafe { sys::cuEventQuery(event.raw()) }))
+    ready(CudaError::check(unsafe { sys::cuEventQuery(event.raw()) }))
 }
 
 /// In milliseconds, as the driver tells it.
 pub(super) fn elapsed(from: Event, to: Event) -> Answer<f32> {
     let mut milliseconds = 0.0;
     // SAFETY: both exist, and the pointer is to a value of this frame.
-    Code::check(unsafe { sys::cuEventElapsedTime(&mut milliseconds, from.raw(), to.raw()) })?;
+    CudaError::check(unsafe { sys::cuEventElapsedTime(&mut milliseconds, from.raw(), to.raw()) })?;
     Ok(milliseconds)
 }
 
 pub(super) fn event_handle(event: Event) -> Answer<EventHandle> {
     let mut handle = sys::CUipcEventHandle { reserved: [0; 64] };
     // SAFETY: an event that exists, and the pointer is to a value of this frame.
-    Code::check(unsafe { sys::cuIpcGetEventHandle(&mut handle, event.raw()) })?;
+    CudaError::check(unsafe { sys::cuIpcGetEventHandle(&mut handle, event.raw()) })?;
     Ok(handle)
 }
 
 pub(super) fn open_event(handle: EventHandle) -> Answer<Event> {
     let mut event: sys::CUevent = null_mut();
     // SAFETY: the handle is one that the driver has made.
-    Code::check(unsafe { sys::cuIpcOpenEventHandle(&mut event, handle) })?;
+    CudaError::check(unsafe { sys::cuIpcOpenEventHandle(&mut event, handle) })?;
     Ok(Event(event as usize))
 }
 
@@ -261,7 +261,7 @@ pub(super) fn alloc(size: u64, pool: Option<Pool>, stream: Stream) -> Answer<u64
     let mut address = 0;
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     // SAFETY: the pointer is to a value of this frame, and the handles are of things that exist.
-    Code::check(unsafe {
+    CudaError::check(unsafe {
         match pool {
             Some(pool) => sys::cuMemAllocFromPoolAsync(&mut address, size, pool.raw(), stream.raw()),
             None => sys::cuMemAllocAsync(&mut address, size, stream.raw()),
@@ -272,7 +272,7 @@ pub(super) fn alloc(size: u64, pool: Option<Pool>, stream: Stream) -> Answer<u64
 
 pub(super) fn free(address: u64, stream: Stream) -> Answer<()> {
     // SAFETY: the driver checks the address; nothing of this program lies in what is freed.
-    Code::check(unsafe { sys::cuMemFreeAsync(address, stream.raw()) })
+    CudaError::check(unsafe { sys::cuMemFreeAsync(address, stream.raw()) })
 }
 
 /// Memory outside of pools; `managed`: `cuMemAllocManaged`, attached to all devices.
@@ -280,7 +280,7 @@ pub(super) fn malloc(size: u64, managed: bool) -> Answer<u64> {
     let mut address = 0;
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     // SAFETY: the pointer is to a value of this frame.
-    Code::check(unsafe {
+    CudaError::check(unsafe {
         match managed {
             true => sys::cuMemAllocManaged(&mut address, size, 1),
             false => sys::cuMemAlloc_v2(&mut address, size),
@@ -291,50 +291,52 @@ pub(super) fn malloc(size: u64, managed: bool) -> Answer<u64> {
 
 pub(super) fn plain_free(address: u64) -> Answer<()> {
     // SAFETY: the driver checks the address; nothing of this program lies in what is freed.
-    Code::check(unsafe { sys::cuMemFree_v2(address) })
+    CudaError::check(unsafe { sys::cuMemFree_v2(address) })
 }
 
 pub(super) fn create_pool(properties: &PoolProperties) -> Answer<Pool> {
     let mut pool: sys::CUmemoryPool = null_mut();
     // SAFETY: the structure has the layout of `CUmemPoolProps`, and both pointers are to values that outlive the call.
-    Code::check(unsafe { sys::cuMemPoolCreate(&mut pool, from_ref(properties).cast()) })?;
+    CudaError::check(unsafe { sys::cuMemPoolCreate(&mut pool, from_ref(properties).cast()) })?;
     Ok(Pool(pool as usize))
 }
 
 pub(super) fn destroy_pool(pool: Pool) -> Answer<()> {
     // SAFETY: the session destroys a pool once.
-    Code::check(unsafe { sys::cuMemPoolDestroy(pool.raw()) })
+    CudaError::check(unsafe { sys::cuMemPoolDestroy(pool.raw()) })
 }
 
 pub(super) fn default_pool(device: c_int) -> Answer<Pool> {
     let mut pool: sys::CUmemoryPool = null_mut();
     // SAFETY: the pointer is to a value of this frame.
-    Code::check(unsafe { sys::cuDeviceGetDefaultMemPool(&mut pool, device) })?;
+    CudaError::check(unsafe { sys::cuDeviceGetDefaultMemPool(&mut pool, device) })?;
     Ok(Pool(pool as usize))
 }
 
 pub(super) fn current_pool(device: c_int) -> Answer<Pool> {
     let mut pool: sys::CUmemoryPool = null_mut();
     // SAFETY: the pointer is to a value of this frame.
-    Code::check(unsafe { sys::cuDeviceGetMemPool(&mut pool, device) })?;
+    CudaError::check(unsafe { sys::cuDeviceGetMemPool(&mut pool, device) })?;
     Ok(Pool(pool as usize))
 }
 
 pub(super) fn set_current_pool(device: c_int, pool: Pool) -> Answer<()> {
     // SAFETY: a pool that exists.
-    Code::check(unsafe { sys::cuDeviceSetMemPool(device, pool.raw()) })
+    CudaError::check(unsafe { sys::cuDeviceSetMemPool(device, pool.raw()) })
 }
 
 pub(super) fn trim(pool: Pool, keep: u64) -> Answer<()> {
     // SAFETY: a pool that exists.
-    Code::check(unsafe { sys::cuMemPoolTrimTo(pool.raw(), usize::try_from(keep).unwrap_or(usize::MAX)) })
+    CudaError::check(unsafe { sys::cuMemPoolTrimTo(pool.raw(), usize::try_from(keep).unwrap_or(usize::MAX)) })
 }
 
 /// An attribute of a pool; those of policies are of 32 bits, all others of 64.
 pub(super) fn pool_attribute(pool: Pool, attribute: sys::CUmemPool_attribute) -> Answer<u64> {
     let mut value = 0_u64;
     // SAFETY: a pool that exists, and room for the larger of the two kinds of values; the smaller one lies at its start.
-    Code::check(unsafe { sys::cuMemPoolGetAttribute(pool.raw(), attribute, from_mut(&mut value).cast()) })?;
+    CudaError::check(unsafe {
+        sys::cuMemPoolGetAttribute(pool.raw(), attribute, from_mut(&mut value).cast())
+    })?;
     Ok(match is_switch(attribute) {
         true => u64::from(u32::from_ne_bytes(first_half(value))),
         false => value,
@@ -350,7 +352,7 @@ pub(super) fn set_pool_attribute(
     let pointer: *mut c_void =
         if is_switch(attribute) { from_mut(&mut switch).cast() } else { from_mut(&mut value).cast() };
     // SAFETY: a pool that exists, and a value of the kind that the attribute has.
-    Code::check(unsafe { sys::cuMemPoolSetAttribute(pool.raw(), attribute, pointer) })
+    CudaError::check(unsafe { sys::cuMemPoolSetAttribute(pool.raw(), attribute, pointer) })
 }
 
 fn is_switch(attribute: sys::CUmemPool_attribute) -> bool {
@@ -364,14 +366,14 @@ fn first_half(value: u64) -> [u8; 4] {
 
 pub(super) fn set_access(pool: Pool, access: Access) -> Answer<()> {
     // SAFETY: a pool that exists; the structure has the layout of `CUmemAccessDesc`, and there is one.
-    Code::check(unsafe { sys::cuMemPoolSetAccess(pool.raw(), from_ref(&access).cast(), 1) })
+    CudaError::check(unsafe { sys::cuMemPoolSetAccess(pool.raw(), from_ref(&access).cast(), 1) })
 }
 
 /// The flag of what a device may do with the memory of a pool.
 pub(super) fn access(pool: Pool, mut location: Location) -> Answer<u32> {
     let mut flags: c_uint = 0;
     // SAFETY: a pool that exists; the structure has the layout of `CUmemLocation`, and the flags that of their enumeration.
-    Code::check(unsafe {
+    CudaError::check(unsafe {
         sys::cuMemPoolGetAccess(from_mut(&mut flags).cast(), pool.raw(), from_mut(&mut location).cast())
     })?;
     Ok(flags)
@@ -382,7 +384,7 @@ pub(super) fn export_pool(pool: Pool) -> Answer<c_int> {
     use sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR as DESCRIPTOR;
     let mut descriptor: c_int = -1;
     // SAFETY: a pool that exists, and room for what this type of handle is.
-    Code::check(unsafe {
+    CudaError::check(unsafe {
         sys::cuMemPoolExportToShareableHandle(from_mut(&mut descriptor).cast(), pool.raw(), DESCRIPTOR, 0)
     })?;
     Ok(descriptor)
@@ -393,21 +395,21 @@ pub(super) fn import_pool(descriptor: c_int) -> Answer<Pool> {
     let mut pool: sys::CUmemoryPool = null_mut();
     let handle = usize::try_from(descriptor).unwrap_or_default() as *mut c_void;
     // SAFETY: a handle of this type is the descriptor itself in place of a pointer.
-    Code::check(unsafe { sys::cuMemPoolImportFromShareableHandle(&mut pool, handle, DESCRIPTOR, 0) })?;
+    CudaError::check(unsafe { sys::cuMemPoolImportFromShareableHandle(&mut pool, handle, DESCRIPTOR, 0) })?;
     Ok(Pool(pool as usize))
 }
 
 pub(super) fn export_pointer(address: u64) -> Answer<PointerData> {
     let mut data = sys::CUmemPoolPtrExportData { reserved: [0; 64] };
     // SAFETY: the driver checks the address, and the pointer is to a value of this frame.
-    Code::check(unsafe { sys::cuMemPoolExportPointer(&mut data, address) })?;
+    CudaError::check(unsafe { sys::cuMemPoolExportPointer(&mut data, address) })?;
     Ok(data)
 }
 
 pub(super) fn import_pointer(pool: Pool, mut data: PointerData) -> Answer<u64> {
     let mut address = 0;
     // SAFETY: a pool that exists, and data that the driver has made.
-    Code::check(unsafe { sys::cuMemPoolImportPointer(&mut address, pool.raw(), &mut data) })?;
+    CudaError::check(unsafe { sys::cuMemPoolImportPointer(&mut address, pool.raw(), &mut data) })?;
     Ok(address)
 }
 
@@ -415,7 +417,7 @@ pub(super) fn import_pointer(pool: Pool, mut data: PointerData) -> Answer<u64> {
 pub(super) fn launch(function: Function, stream: Stream, parameters: &mut [*mut c_void]) -> Answer<()> {
     // SAFETY: a function of a module that is loaded; the pointers are to values of the sizes that it declares, which the driver
     // copies before it returns.
-    Code::check(unsafe {
+    CudaError::check(unsafe {
         let function = function.0 as sys::CUfunction;
         sys::cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream.raw(), parameters.as_mut_ptr(), null_mut())
     })
@@ -425,7 +427,7 @@ pub(super) fn launch(function: Function, stream: Stream, parameters: &mut [*mut 
 pub(super) fn launch_host(stream: Stream, function: Box<dyn FnOnce() + Send>) -> Answer<()> {
     let data = Box::into_raw(Box::new(function)).cast::<c_void>();
     // SAFETY: the driver runs the function once, with the data that is given up to it here.
-    let answer = Code::check(unsafe { sys::cuLaunchHostFunc(stream.raw(), Some(run), data) });
+    let answer = CudaError::check(unsafe { sys::cuLaunchHostFunc(stream.raw(), Some(run), data) });
     if answer.is_err() {
         // SAFETY: the driver has not taken it, so it is still this program's own.
         drop(unsafe { Box::from_raw(data.cast::<Box<dyn FnOnce() + Send>>()) });
@@ -455,7 +457,7 @@ pub(super) enum Way {
 pub(super) fn copy(way: Way, to: u64, from: u64, size: u64, stream: Option<Stream>) -> Answer<()> {
     let bytes = size as usize;
     // SAFETY: the session gives the addresses of allocations with so many bytes; memory of the host lives as long as the session.
-    Code::check(unsafe {
+    CudaError::check(unsafe {
         match (way, stream) {
             (Way::ToDevice, Some(stream)) => {
                 sys::cuMemcpyHtoDAsync_v2(to, from as *const c_void, bytes, stream.raw())
@@ -483,7 +485,7 @@ pub(super) fn copy_on_host(to: u64, from: u64, size: u64, stream: Stream) -> Ans
 /// Sets bytes to zero; without a stream it is `cuMemsetD8`, which runs in the legacy default stream.
 pub(super) fn set_to_zero(at: u64, size: u64, stream: Option<Stream>) -> Answer<()> {
     // SAFETY: the session gives the address of an allocation with so many bytes.
-    Code::check(unsafe {
+    CudaError::check(unsafe {
         match stream {
             Some(stream) => sys::cuMemsetD8Async(at, 0, size as usize, stream.raw()),
             None => sys::cuMemsetD8_v2(at, 0, size as usize),
@@ -495,13 +497,13 @@ pub(super) fn set_to_zero(at: u64, size: u64, stream: Option<Stream>) -> Answer<
 pub(super) fn malloc_host(size: u64) -> Answer<u64> {
     let mut pointer: *mut c_void = null_mut();
     // SAFETY: the pointer is to a value of this frame.
-    Code::check(unsafe { sys::cuMemAllocHost_v2(&mut pointer, size as usize) })?;
+    CudaError::check(unsafe { sys::cuMemAllocHost_v2(&mut pointer, size as usize) })?;
     Ok(pointer as u64)
 }
 
 pub(super) fn free_host(address: u64) -> Answer<()> {
     // SAFETY: what `malloc_host` gave, once.
-    Code::check(unsafe { sys::cuMemFreeHost(address as *mut c_void) })
+    CudaError::check(unsafe { sys::cuMemFreeHost(address as *mut c_void) })
 }
 
 /// A word of page-locked memory, which a device may write at any time.

@@ -1,6 +1,6 @@
 //! Launches: the parameters of the kernel, the words that it looks at, and what it has reported.
 
-use super::driver::{self, Answer, Code, Function, Stream};
+use super::driver::{self, Answer, CudaError, Function, Stream};
 use super::memory::{Memory, Stamp, Word};
 use crate::base::{HostId, Nanos, StmtId};
 use crate::trace::{Cut, Ticket, Use};
@@ -100,7 +100,7 @@ impl Launches {
         if self.vacant.is_empty() {
             self.grow()?;
         }
-        let report = self.vacant.pop().ok_or(Code(2))?;
+        let report = self.vacant.pop().ok_or(CudaError(2))?;
         (0..4).for_each(|word| driver::write_word(report + word * WORD, 0));
         let pattern = PATTERN | self.all.len() as u64;
         let stamp = Stamp { pattern, by: stmt, at };

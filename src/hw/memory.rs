@@ -162,7 +162,7 @@ impl Memory {
         let first = start.next_multiple_of(8);
         let last = (start + touched.size.0).checked_sub(8).map(|last| last & !7);
         let Some(last) = last.filter(|last| first <= *last) else { return Vec::new() };
-        let step = (last - first) / (WORDS - 1) & !7;
+        let step = ((last - first) / (WORDS - 1)) & !7;
         let mut addresses: Vec<u64> = (0..WORDS - 1).map(|nth| first + nth * step).chain([last]).collect();
         addresses.dedup();
         let writes = touched.access != Access::Read;

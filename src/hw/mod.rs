@@ -24,7 +24,7 @@ mod structures;
 mod threads;
 
 pub use calibrate::{Measured, calibrate};
-pub use driver::Code;
+pub use driver::CudaError;
 pub use host::{Durations, Host, Observe};
 pub use kernels::{KERNEL, MODULE, Overlap, STAMPS_MAX};
 pub use limits::{Unsupported, unsupported};
@@ -94,7 +94,7 @@ pub enum Unavailable {
     /// There is no driver, as crate `cuda-link` says it.
     NoDriver(String),
     /// The driver has no device, or does not begin.
-    Driver(Code),
+    Driver(CudaError),
     /// There are fewer devices than the program has.
     TooFewDevices {
         /// How many there are.
@@ -108,7 +108,7 @@ impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unavailable::NoDriver(reason) => f.write_str(reason),
-            Unavailable::Driver(Code::NO_DEVICE) => f.write_str("the CUDA driver finds no device"),
+            Unavailable::Driver(CudaError::NO_DEVICE) => f.write_str("the CUDA driver finds no device"),
             Unavailable::Driver(code) => write!(f, "the CUDA driver cannot be used: {code}"),
             Unavailable::TooFewDevices { there, needed } => {
                 write!(f, "the scenario has {needed} devices, and this machine {there}")
@@ -119,8 +119,8 @@ impl fmt::Display for Unavailable {
 
 impl std::error::Error for Unavailable {}
 
-impl From<Code> for Unavailable {
-    fn from(code: Code) -> Self {
+impl From<CudaError> for Unavailable {
+    fn from(code: CudaError) -> Self {
         Unavailable::Driver(code)
     }
 }
@@ -131,15 +131,15 @@ impl From<Code> for Unavailable {
 /// There is no driver, or it has no device.
 pub fn devices() -> Result<Vec<Device>, Unavailable> {
     cuda_link::open().map_err(|unavailable| Unavailable::NoDriver(unavailable.to_string()))?;
-    cust::init(cust::CudaFlags::empty()).map_err(Code::from)?;
+    cust::init(cust::CudaFlags::empty()).map_err(CudaError::from)?;
     let driver = driver::driver_version()?;
-    let count = cust::device::Device::num_devices().map_err(Code::from)?;
+    let count = cust::device::Device::num_devices().map_err(CudaError::from)?;
     let device = |nth| {
         let name = cust::device::Device::get_device(nth).and_then(|device| device.name());
         name.map(|name| Device { name, driver }).map_err(|error| Unavailable::Driver(error.into()))
     };
     match count {
-        0 => Err(Unavailable::Driver(Code::NO_DEVICE)),
+        0 => Err(Unavailable::Driver(CudaError::NO_DEVICE)),
         count => (0..count).map(device).collect(),
     }
 }

@@ -190,7 +190,8 @@ mod tests {
         let (takes, uses) = (Takes::Until(SignalId::new(0)), SmallVec::new());
         let held = Call::HostFunction { stream: stream(0), takes, gives: None, uses };
         order.submitted(ticket(0, 1), &held);
-        assert_eq!((order.before(stream(0)), order.before(stream(1))), (None, Some(&[0, 0][..])));
+        assert_eq!(order.before(stream(0)), None);
+        assert_eq!(order.before(stream(1)), Some(&[0, 0][..]));
         let event = EventId::new(0);
         order.submitted(ticket(0, 2), &Call::Record { stream: stream(0), event });
         order.submitted(ticket(1, 1), &Call::Wait { stream: stream(1), event });

@@ -3,7 +3,7 @@
 //! Everything that host threads share is behind one lock, under which all calls are made that do not block. So the order in which
 //! the log has them is the order in which the driver got them.
 
-use super::driver::{self, Answer, Code, Event, Function, Pool, Stream};
+use super::driver::{self, Answer, CudaError, Event, Function, Pool, Stream};
 use super::host::{Durations, Host, Observe};
 use super::kernels::{KERNEL, Launches, MODULE};
 use super::log::{Log, What};
@@ -275,7 +275,7 @@ impl<'r> Session<'r> {
                 state.pinned.push(address);
                 address
             } else {
-                let words = usize::try_from(bytes.div_ceil(8)).map_err(|_| Code(2))?;
+                let words = usize::try_from(bytes.div_ceil(8)).map_err(|_| CudaError(2))?;
                 state.pageable.push(vec![0; words].into_boxed_slice());
                 state.pageable.last().map_or(0, |words| words.as_ptr() as u64)
             };
@@ -426,7 +426,7 @@ impl<'r> Session<'r> {
 }
 
 /// How a call fails with this code, if a program can meet it.
-pub(super) fn failure_of(code: Code) -> Option<Failure> {
+pub(super) fn failure_of(code: CudaError) -> Option<Failure> {
     Some(match code.0 {
         1 => Failure::InvalidValue,
         2 => Failure::OutOfMemory,

@@ -234,8 +234,8 @@ pub struct Verdict {
     pub met: Vec<Met>,
 }
 
-/// A kernel has found something else in its memory than what was written there last, by the order of submissions. Only hardware
-/// shows that.
+/// A kernel has found something else in its memory than what the last one has left that wrote there and is ordered before it. Only
+/// hardware shows that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Met {
     /// The launch that has found it.

@@ -11,7 +11,7 @@ use millpond::base::Nanos;
 use millpond::hw::{Host, KERNEL};
 use millpond::scenario::Program;
 use simulated_driver::{Configuration, Faults};
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 /// The host whose time is that of the simulated driver.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ pub struct SimulatedHost {
 impl SimulatedHost {
     /// A host with a driver that is wrong in these ways.
     pub fn new(faults: Faults) -> Self {
-        connect();
+        simulated_driver::connect();
         Self { faults }
     }
 }
@@ -50,13 +50,4 @@ impl Host for SimulatedHost {
     fn waits(&self, wait: &mut dyn FnMut()) {
         simulated_driver::waiting(wait);
     }
-}
-
-/// The entries of the driver API are those of the simulated driver from now on.
-#[allow(unsafe_code, reason = "the entries are C functions")]
-fn connect() {
-    static CONNECTED: Once = Once::new();
-    // SAFETY: the simulated driver's entries have the signatures that the documents of the driver API give them, and are there
-    // for the rest of the process. No other driver was used before.
-    CONNECTED.call_once(|| unsafe { cuda_link::resolve(simulated_driver::lookup) });
 }

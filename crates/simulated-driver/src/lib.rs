@@ -29,7 +29,7 @@ pub use state::limits::{EVENTS_MAX, EXPORTS_MAX, POOLS_MAX, STREAMS_MAX, THREADS
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 /// The names of all entries.
 pub const NAMES: &[&str] = &entries::NAMES;
@@ -38,6 +38,16 @@ pub const NAMES: &[&str] = &entries::NAMES;
 /// found, such as `cuMemAlloc_v2`; which one is meant by `cuMemAlloc`, `cuGetProcAddress` tells.
 pub fn lookup(name: &str) -> Option<NonNull<c_void>> {
     entries::all().find(|(known, _)| *known == name).and_then(|(_, entry)| NonNull::new(entry.cast_mut()))
+}
+
+/// The entries that crate `cuda-link` provides to the linker are those of this driver from now on: for programs that are linked with
+/// it, before they look for another one.
+#[allow(unsafe_code)]
+pub fn connect() {
+    static CONNECTED: Once = Once::new();
+    // SAFETY: the entries have the signatures that the documents of the driver API give them, and are there for the rest of the
+    // process. That no driver gave anything out before is so in a process that calls this first.
+    CONNECTED.call_once(|| unsafe { cuda_link::resolve(lookup) });
 }
 
 /// Makes everything as it is before the first call of a fresh process, with these devices. Kernels that were defined and

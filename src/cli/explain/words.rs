@@ -320,6 +320,14 @@ The search through all timings came to its limit, and no timing that it had seen
 larger one. It is so, too, where a value hangs on how long something took. It counts as neither passed nor failed: exit status 3.",
         "scenarios/explore/sometimes.scn",
     ),
+    failure(
+        "not_on_hardware",
+        "A run with `--backend cuda` is refused, since hardware does not run these lines.
+Graphs and collectives are only simulated; a reset would end the context of the process; memory of other programs and the choice
+of a handle cannot be made up; and no driver tells figures such as `pending` or `cached`, so that a line cannot hang on
+them. The status is 3. docs/hardware.md has the list.",
+        "scenarios/graphs/auto_free.scn",
+    ),
     finding(
         "use_before_alloc",
         "Memory is used, and nothing orders that after its allocation.
@@ -432,7 +440,7 @@ cuMemPoolDestroy, rule R28.",
         "overlap",
         "Two buffers have the same bytes at the same time.
 It is always the consequence of another finding, such as a use after free, and goes with it. Memory that is used again in
-order is none. Sources: CUDA Programming Guide 4.3.2.2, rule R46.",
+order is none. A run on hardware shows it where a kernel finds what another one has written. Sources: CUDA Programming Guide 4.3.2.2, rule R46.",
         "scenarios/hazards/overlap.scn",
     ),
     finding(

@@ -51,7 +51,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rustc_hash", &["model::stream_order"]),
     ("serde", &["report", "profile", "explore::schedule", "model::stream_order"]),
     ("serde_json", &["report", "profile", "explore::schedule"]),
-    ("smallvec", &["trace", "order", "model", "scenario", "engine", "oracle"]),
+    ("smallvec", &["trace", "order", "model", "scenario", "engine", "oracle", "hw"]),
     ("similar", &["cli"]),
     ("terminal_size", &["cli"]),
     ("unicode_width", &["cli"]),

@@ -138,8 +138,8 @@ fn a_device_is_measured() {
 fn what_is_measured_is_what_the_driver_does() {
     let _turn = turn();
     let host = SimulatedHost::new(Faults::default());
-    let mut configuration = Configuration::default();
-    configuration.host = HostCosts { submit: Nanos::us(4), call: Nanos(700), queue_depth: None };
+    let host_costs = HostCosts { submit: Nanos::us(4), call: Nanos(700), queue_depth: None };
+    let mut configuration = Configuration { host: host_costs, ..Configuration::default() };
     configuration.rules.growth = Bytes::mib(64);
     configuration.rules.granule = Bytes::mib(4);
     configuration.rules.alignment = Bytes(1024);
