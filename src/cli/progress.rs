@@ -30,6 +30,18 @@ impl Progress {
         Self(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_message(message))
     }
 
+    /// No call made of a run that takes as long as it takes.
+    pub(super) fn of_calls() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{spinner} {human_pos} calls, {elapsed}");
+        Self(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
+    }
+
+    /// One more thing is done.
+    pub(super) fn one_more(&self) {
+        self.done(usize::try_from(self.0.position()).unwrap_or_default() + 1);
+    }
+
     /// So many things are done.
     pub(super) fn done(&self, count: usize) {
         if self.0.is_hidden() && self.0.elapsed() >= PATIENCE {
@@ -50,6 +62,11 @@ impl Progress {
 
     /// Removes the line.
     pub(super) fn end(self) {
+        self.clear();
+    }
+
+    /// Removes the line, for who does not own it alone.
+    pub(super) fn clear(&self) {
         self.0.finish_and_clear();
     }
 }

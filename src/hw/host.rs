@@ -16,6 +16,9 @@ pub trait Host: Send + Sync {
     /// The calling thread does something else for so long.
     fn sleep(&self, duration: Nanos);
 
+    /// A call was made, for who shows how far a run is.
+    fn called(&self) {}
+
     /// Lets so much time pass for a thread that waits for a function in a stream. `false`: it passes by itself.
     fn passes(&self, _: Nanos) -> bool {
         false

@@ -60,6 +60,7 @@ impl Session<'_> {
         let made = self.make(&mut state, by, call);
         if !matches!(call, Call::Peek(_)) {
             self.meetings.called(host);
+            self.host.called();
         }
         let result = match made {
             Ok(Made::Reply(reply)) => Ok(reply),

@@ -104,6 +104,24 @@ fn the_status_says_what_came_of_it() {
     }
 }
 
+/// A build without the backend; one with it is looked at where there is no driver.
+#[cfg(not(feature = "cuda"))]
+#[test]
+fn a_build_without_hardware_says_so_in_one_line() {
+    let folder = Folder::new("hardware");
+    folder.file("holds.scn", HOLDS);
+    for arguments in
+        [&["run", "holds.scn", "--backend", "cuda"], &["compare", "holds.scn", "--backend", "cuda"]]
+    {
+        let output = folder.millpond(arguments);
+        assert_eq!((status(&output), out(&output).as_str()), (3, ""), "{arguments:?}");
+        let said = "error: this build has no hardware backend: build it with `cargo build --release --features cuda`\n";
+        assert_eq!(err(&output), said);
+    }
+    let output = folder.millpond(&["run", "holds.scn", "--backend", "cuda", "--set", "profile=small_card"]);
+    assert_eq!(status(&output), 2, "{}", err(&output));
+}
+
 #[test]
 fn fmt_writes_what_differs_and_nothing_else() {
     let folder = Folder::new("fmt");

@@ -21,6 +21,11 @@ pub fn on_host(host: Arc<dyn Host>) {
     HOST.get_or_init(|| host);
 }
 
+/// The host of a run.
+fn host() -> Arc<dyn Host> {
+    HOST.get().cloned().unwrap_or_else(|| Arc::new(ThisMachine::default()))
+}
+
 /// What a run on hardware has shown.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct Played {
@@ -87,11 +92,11 @@ pub(in crate::cli) fn play(
         Observe::Sync => hw::Observe::Sync,
         Observe::Every => hw::Observe::Every,
     };
-    let host = HOST.get_or_init(|| Arc::new(ThisMachine::default()));
+    let host = host();
     let mut chooser = Seeded::new(program, seed);
     let mut durations = |stmt, law: &Law| chooser.duration(stmt, law);
     let options = hw::Options { observe, order: order(program, seed), ..hw::Options::default() };
-    let run = hw::run(program, Arc::clone(host), &mut durations, options);
+    let run = hw::run(program, host, &mut durations, options);
     let run = run.map_err(|unavailable| Complaint::impossible(unavailable.to_string()))?;
     let met = run.overlaps.iter().map(|overlap| Met {
         stmt: overlap.stmt,

@@ -1,16 +1,26 @@
 //! The machine that the process runs on, as the backend needs it: its clock, and ways to wait.
 
 use crate::base::Nanos;
+use crate::cli::progress::Progress;
 use crate::hw::Host;
 use std::time::{Duration, Instant};
 
-/// This machine.
+/// This machine, during one run.
 #[derive(Debug)]
-pub(super) struct ThisMachine(Instant);
+pub(super) struct ThisMachine {
+    began: Instant,
+    progress: Progress,
+}
 
 impl Default for ThisMachine {
     fn default() -> Self {
-        Self(Instant::now())
+        Self { began: Instant::now(), progress: Progress::of_calls() }
+    }
+}
+
+impl Drop for ThisMachine {
+    fn drop(&mut self) {
+        self.progress.clear();
     }
 }
 
@@ -19,7 +29,11 @@ const EXACT: Duration = Duration::from_micros(200);
 
 impl Host for ThisMachine {
     fn now(&self) -> Nanos {
-        Nanos(u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        Nanos(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    fn called(&self) {
+        self.progress.one_more();
     }
 
     fn sleep(&self, duration: Nanos) {
