@@ -71,7 +71,7 @@ impl Page<'_> {
             3 => "it is not decided whether the scenario holds",
             _ => "the scenario fails",
         };
-        let Origin { model, profile, seed, jitter, strategy, untimed, .. } = &self.of.origin;
+        let Origin { model, profile, seed, jitter, strategy, untimed, hardware, .. } = &self.of.origin;
         let mut properties = json!({
             "model": model,
             "profile": profile,
@@ -81,6 +81,9 @@ impl Page<'_> {
         });
         if *untimed {
             properties["untimed"] = true.into();
+        }
+        if let Some(hardware) = hardware {
+            properties["hardware"] = hardware.as_str().into();
         }
         let document = json!({
             "$schema": SCHEMA,
