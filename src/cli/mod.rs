@@ -45,7 +45,7 @@ use std::process::ExitCode;
 
 pub use annotations::for_this_machine as annotations;
 #[cfg(feature = "cuda")]
-pub use backend::on_host;
+pub use backend::{hardware_turns, on_host};
 pub use explain::{Rule, Standing, rules};
 pub use outside::{Complaint, Status, find};
 pub use scenario::{Accepted, Outcome, Remedies, Scenario, Settings};

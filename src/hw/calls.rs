@@ -34,7 +34,16 @@ impl From<Failure> for Trouble {
 
 impl From<CudaError> for Trouble {
     fn from(code: CudaError) -> Self {
-        failure_of(code).map_or_else(|| Trouble::Ends(format!("the driver answers {code}")), Trouble::Fails)
+        failure_of(code).map_or_else(
+            // What a kernel has done wrong is told by whatever call comes next.
+            || match code.0 {
+                700..=719 => {
+                    Trouble::Ends(format!("the driver answers {code}, perhaps for an earlier launch"))
+                }
+                _ => Trouble::Ends(format!("the driver answers {code}")),
+            },
+            Trouble::Fails,
+        )
     }
 }
 
@@ -44,17 +53,20 @@ pub(super) enum Made {
     Reply(Reply),
     /// The thread waits for this, without the lock.
     Waits(Wait),
+    /// The thread makes its next call so much later.
+    Sleeps(Nanos),
 }
 
 /// What a thread waits for.
 pub(super) enum Wait {
-    /// Work on a device; with what is proven complete then.
-    Work(Work, Vec<u32>),
+    /// Work on a device; with what is proven complete then, and what it was when the call was made.
+    Work(Work, Vec<u32>, Fence),
     /// That a query says so, again and again.
     Poll(Work, Vec<u32>),
     /// A copy of the host's own, which returns when CUDA says it does.
     Copy(Transfer, Ticket),
-    Sleep(Nanos),
+    /// A free outside of pools, which may wait for the device.
+    PlainFree(u64, AllocId),
     Signal(SignalId),
     Import(SignalId, Imported),
     End(HostId),
@@ -65,9 +77,16 @@ pub(super) enum Wait {
 #[derive(Clone, Debug)]
 pub(super) enum Work {
     Stream(DeviceId, Stream),
-    Event(driver::Event),
+    Event(DeviceId, driver::Event),
     /// Of these streams.
     Device(DeviceId, Vec<Stream>),
+}
+
+/// Work as it was when a thread began to wait for it, where others may add to it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fence {
+    pub(super) submitted: Vec<Ticket>,
+    pub(super) events: Vec<driver::Event>,
 }
 
 /// Where the bytes of a transfer come from.
@@ -90,6 +109,8 @@ pub(super) struct Transfer {
     pub(super) size: u64,
     /// `None`: in the legacy default stream, by a call that waits.
     pub(super) stream: Option<Stream>,
+    /// Whether it is complete when its call returns.
+    pub(super) is_complete: bool,
 }
 
 impl Transfer {
@@ -113,7 +134,7 @@ impl Session<'_> {
             Call::Alloc { stream, pool, size } => self.alloc(state, by, call, (*stream, *pool, *size))?,
             Call::Free { stream, alloc } => self.free(state, by, call, *stream, *alloc)?,
             Call::Malloc { device, size, managed } => self.malloc(state, by, *device, *size, *managed)?,
-            Call::PlainFree { alloc } => self.plain_free(state, *alloc)?,
+            Call::PlainFree { alloc } => return self.plain_free(state, *alloc),
             Call::Launch { stream, takes, uses, .. } => {
                 self.launch(state, by, call, *stream, *takes, uses)?
             }
@@ -130,14 +151,15 @@ impl Session<'_> {
             Call::Wait { stream, event } => self.wait(state, by, call, *stream, *event)?,
             Call::Sync(target) => {
                 let (work, cut) = self.work(state, *target)?;
-                return Ok(Made::Waits(Wait::Work(work, cut)));
+                let fence = self.fence(state, &work, *target)?;
+                return Ok(Made::Waits(Wait::Work(work, cut, fence)));
             }
             Call::Poll(target) => {
                 let (work, cut) = self.work(state, *target)?;
                 return Ok(Made::Waits(Wait::Poll(work, cut)));
             }
             Call::Query(target) => self.query(state, by, *target)?,
-            Call::Sleep(duration) => return Ok(Made::Waits(Wait::Sleep(*duration))),
+            Call::Sleep(duration) => return Ok(Made::Sleeps(*duration)),
             Call::Await(signal) => return Ok(Made::Waits(Wait::Signal(*signal))),
             Call::Import { under, into } => return Ok(Made::Waits(Wait::Import(*under, *into))),
             Call::Join(host) => return Ok(Made::Waits(Wait::End(*host))),
@@ -179,7 +201,17 @@ impl Session<'_> {
         *submitted += 1;
         let ticket = Ticket { stream, seq: *submitted };
         state.log.host(self.now(), by, Some(ticket), What::Submitted(call.clone()));
-        state.order.submitted(ticket, call);
+        match *call {
+            Call::Record { stream, event } => {
+                let event = state.source(event);
+                state.order.submitted(ticket, &Call::Record { stream, event });
+            }
+            Call::Wait { stream, event } => {
+                let event = state.source(event);
+                state.order.submitted(ticket, &Call::Wait { stream, event });
+            }
+            ref call => state.order.submitted(ticket, call),
+        }
         ticket
     }
 
@@ -199,12 +231,14 @@ impl Session<'_> {
         // The pool that the program has left to the driver is named by the event of the call only.
         let is_current = pool == state.current[device] && state.current[device].is_some();
         let named = pool.map(|pool| state.pools[pool].or(Failure::InvalidValue)).transpose()?;
-        let from = named.filter(|_| !is_current);
+        // What another process calls its default pool is one that was made for it.
+        let is_alias = self.program.setup.devices[device].same_as.is_some();
+        let from = named.filter(|_| !is_current || is_alias);
         let address = driver::alloc(size.0, from, handle)?;
         let ticket = self.next(state, stream);
         let decision = match address {
             0 => crate::trace::Decision::null(),
-            address => state.memory.place(address, size, pool),
+            address => state.memory.place(address, size, pool, None),
         };
         state.log.host(self.now(), by, Some(ticket), What::Decided(decision.clone()));
         self.submitted(state, by, call, stream);
@@ -243,18 +277,23 @@ impl Session<'_> {
             Bytes::ZERO if !managed => crate::trace::Decision::null(),
             size => {
                 let address = driver::malloc(size.0, managed)?;
-                state.memory.place(address, size, None)
+                state.memory.place(address, size, None, (!managed).then_some(device))
             }
         };
         state.log.host(self.now(), by, None, What::Decided(decision.clone()));
         Ok(Reply::Allocated(decision))
     }
 
-    fn plain_free(&self, state: &mut State<'_>, alloc: AllocId) -> Answer<Reply> {
-        let address = state.memory.of(alloc).map_or(0, |live| live.range.start);
+    /// Of memory of a pool it does not wait.
+    fn plain_free(&self, state: &mut State<'_>, alloc: AllocId) -> Answer<Made> {
+        let live = state.memory.of(alloc);
+        let address = live.map_or(0, |live| live.range.start);
+        if live.is_some_and(|live| live.pool.is_none()) {
+            return Ok(Made::Waits(Wait::PlainFree(address, alloc)));
+        }
         driver::plain_free(address)?;
         state.memory.free(alloc);
-        Ok(Reply::Freed(None))
+        Ok(Made::Reply(Reply::Freed(None)))
     }
 
     fn launch(
@@ -291,9 +330,13 @@ impl Session<'_> {
         {
             return Ok(());
         }
+        let ordinal = |device: DeviceId| self.gpus[device].ordinal;
         for touched in uses {
-            let pool =
-                touched.memory.alloc().and_then(|alloc| state.memory.of(alloc)).and_then(|live| live.pool);
+            let live = touched.memory.alloc().and_then(|alloc| state.memory.of(alloc));
+            if live.and_then(|live| live.device).is_some_and(|home| ordinal(home) != ordinal(device)) {
+                return Err(Failure::IllegalAddress.into());
+            }
+            let pool = live.and_then(|live| live.pool);
             if let Some(Held::Here(pool)) = pool.map(|pool| state.pools[pool]) {
                 let reach = super::readings::reach(pool, self.gpus[device])?;
                 let reach = Reach::of_flag(reach.into()).unwrap_or(Reach::None);
@@ -366,18 +409,23 @@ impl Session<'_> {
         let is_elsewhere = self.gpus[recorded.device].ordinal != self.gpus[device].ordinal;
         let is_free = self.program.setup.events[event].device.is_none() && !recorded.is_shared;
         if is_elsewhere && is_free && recorded.latest.is_none() {
-            driver::destroy_event(recorded.event).ok();
+            let before = recorded.event;
             recorded = self.make_event(event, Some(device))?;
+            driver::destroy_event(before).ok();
             self.enter(device)?;
         }
         driver::record(recorded.event, handle)?;
         recorded.latest = Some(self.submitted(state, by, call, stream));
-        state.events[event] = Held::Here(recorded);
+        let source = state.source(event);
+        let recorded = super::session::Recorded { same_as: None, ..recorded };
+        state.events[source] = Held::Here(recorded);
         Ok(Reply::Done)
     }
 
     pub(super) fn event(&self, state: &State<'_>, event: EventId) -> Answer<super::session::Recorded> {
-        Ok(state.events[event].or(Failure::InvalidResourceHandle)?)
+        let recorded = state.events[event].or(Failure::InvalidResourceHandle)?;
+        let source = state.events[state.source(event)].here();
+        Ok(super::session::Recorded { latest: source.and_then(|source| source.latest), ..recorded })
     }
 
     fn wait(
@@ -409,7 +457,7 @@ impl Session<'_> {
                     let counter = &mut cut[latest.stream.index()];
                     *counter = latest.seq.max(*counter);
                 }
-                Work::Event(recorded.event)
+                Work::Event(recorded.device, recorded.event)
             }
             Target::Device(device) => {
                 let mut streams = Vec::new();
@@ -423,6 +471,28 @@ impl Session<'_> {
             }
         };
         Ok((work, cut))
+    }
+
+    /// Work that is to be waited for, as it is now. Only another thread can add to it before the driver is asked.
+    fn fence(&self, state: &State<'_>, work: &Work, target: Target) -> Answer<Fence> {
+        let mut fence = Fence::default();
+        if self.program.setup.hosts == 1 || matches!(work, Work::Event(..)) {
+            return Ok(fence);
+        }
+        for (stream, setup) in self.program.setup.streams.iter_enumerated() {
+            let is_meant = match target {
+                Target::Stream(of) => of == stream,
+                Target::Device(device) => setup.device == device,
+                Target::Event(_) => false,
+            };
+            let (true, Some(handle)) = (is_meant, state.streams[stream].here()) else { continue };
+            self.enter(setup.device)?;
+            let event = driver::create_event(false, false)?;
+            driver::record(event, handle)?;
+            fence.events.push(event);
+            fence.submitted.push(Ticket { stream, seq: state.submitted[stream.index()] });
+        }
+        Ok(fence)
     }
 
     fn query(&self, state: &mut State<'_>, by: By, target: Target) -> Answer<Reply> {
@@ -448,7 +518,10 @@ impl Session<'_> {
                 self.enter(*device)?;
                 Ok(driver::query_stream(*stream)?)
             }
-            Work::Event(event) => Ok(driver::query_event(*event)?),
+            Work::Event(device, event) => {
+                self.enter(*device)?;
+                Ok(driver::query_event(*event)?)
+            }
             Work::Device(device, streams) => {
                 self.enter(*device)?;
                 for stream in streams {
@@ -479,7 +552,8 @@ impl Session<'_> {
             (true, _) => Source::Memory(source, Way::ToHost),
             (false, true) => Source::Memory(source, Way::ToDevice),
         };
-        let transfer = (target, source, to.size.0);
+        let is_complete = is_of_host(&to) || blocking && matches!(from.memory, Memory::Pinned(_));
+        let transfer = (target, source, to.size.0, is_complete);
         // Of pageable memory a copy waits whoever's call it is; then other threads go on meanwhile.
         let waits = blocking || is_pageable(&to) || is_pageable(&from);
         let made = self.transfer(state, by, call, (stream, blocking, takes), transfer, waits)?;
@@ -498,7 +572,14 @@ impl Session<'_> {
         at: Use,
     ) -> Answer<Made> {
         let address = state.memory.address(&at).ok_or(Failure::InvalidValue)?;
-        let made = self.transfer(state, by, call, how, (address, Source::Zero, at.size.0), how.1)?;
+        let made = self.transfer(
+            state,
+            by,
+            call,
+            how,
+            (address, Source::Zero, at.size.0, matches!(at.memory, Memory::Pinned(_))),
+            how.1,
+        )?;
         let ticket = Ticket { stream: how.0, seq: state.submitted[how.0.index()] };
         let State { memory, order, .. } = state;
         memory.overwritten(&at);
@@ -515,7 +596,7 @@ impl Session<'_> {
         by: By,
         call: &Call,
         (stream, blocking, takes): (StreamId, bool, Law),
-        (to, from, size): (u64, Source, u64),
+        (to, from, size, is_complete): (u64, Source, u64, bool),
         waits: bool,
     ) -> Answer<Made> {
         let (device, handle) = self.stream(state, stream)?;
@@ -527,7 +608,8 @@ impl Session<'_> {
             let State { launches, memory, .. } = state;
             launches.launch(memory, by, (kernel, handle), length, (ticket, &[], None))?;
         }
-        let transfer = Transfer { device, to, from, size, stream: (!blocking).then_some(handle) };
+        let transfer =
+            Transfer { device, to, from, size, stream: (!blocking).then_some(handle), is_complete };
         if !waits {
             transfer.make()?;
         }

@@ -23,6 +23,8 @@ impl CudaError {
     fn check(result: sys::CUresult) -> Result<(), CudaError> {
         match result as u32 {
             0 => Ok(()),
+            // What crate `cust` has no name for.
+            999 => Err(CudaError(cuda_link::unlisted().unwrap_or(999))),
             code => Err(CudaError(code)),
         }
     }
@@ -34,6 +36,7 @@ impl CudaError {
             2 => "CUDA_ERROR_OUT_OF_MEMORY",
             3 => "CUDA_ERROR_NOT_INITIALIZED",
             4 => "CUDA_ERROR_DEINITIALIZED",
+            34 => "CUDA_ERROR_STUB_LIBRARY",
             35 => "CUDA_ERROR_INSUFFICIENT_DRIVER",
             46 => "CUDA_ERROR_DEVICE_UNAVAILABLE",
             100 => "CUDA_ERROR_NO_DEVICE",
@@ -49,11 +52,14 @@ impl CudaError {
             500 => "CUDA_ERROR_NOT_FOUND",
             600 => "CUDA_ERROR_NOT_READY",
             700 => "CUDA_ERROR_ILLEGAL_ADDRESS",
+            702 => "CUDA_ERROR_LAUNCH_TIMEOUT",
             709 => "CUDA_ERROR_CONTEXT_IS_DESTROYED",
+            715 => "CUDA_ERROR_ILLEGAL_INSTRUCTION",
             716 => "CUDA_ERROR_MISALIGNED_ADDRESS",
             719 => "CUDA_ERROR_LAUNCH_FAILED",
             800 => "CUDA_ERROR_NOT_PERMITTED",
             801 => "CUDA_ERROR_NOT_SUPPORTED",
+            802 => "CUDA_ERROR_SYSTEM_NOT_READY",
             803 => "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
             804 => "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
             999 => "CUDA_ERROR_UNKNOWN",
@@ -76,9 +82,6 @@ impl From<cust::error::CudaError> for CudaError {
         CudaError(error as u32)
     }
 }
-
-/// What stands for an event in another process.
-pub(super) type EventHandle = sys::CUipcEventHandle;
 
 /// What stands for an allocation in another process.
 pub(super) type PointerData = sys::CUmemPoolPtrExportData;
@@ -242,18 +245,11 @@ pub(super) fn elapsed(from: Event, to: Event) -> Answer<f32> {
     Ok(milliseconds)
 }
 
-pub(super) fn event_handle(event: Event) -> Answer<EventHandle> {
+/// Whether the event can be opened by another process; what that process would get is of no use in this one.
+pub(super) fn event_handle(event: Event) -> Answer<()> {
     let mut handle = sys::CUipcEventHandle { reserved: [0; 64] };
     // SAFETY: an event that exists, and the pointer is to a value of this frame.
-    CudaError::check(unsafe { sys::cuIpcGetEventHandle(&mut handle, event.raw()) })?;
-    Ok(handle)
-}
-
-pub(super) fn open_event(handle: EventHandle) -> Answer<Event> {
-    let mut event: sys::CUevent = null_mut();
-    // SAFETY: the handle is one that the driver has made.
-    CudaError::check(unsafe { sys::cuIpcOpenEventHandle(&mut event, handle) })?;
-    Ok(Event(event as usize))
+    CudaError::check(unsafe { sys::cuIpcGetEventHandle(&mut handle, event.raw()) })
 }
 
 /// From a pool, or from the current one of the stream's device.
@@ -426,7 +422,8 @@ pub(super) fn launch(function: Function, stream: Stream, parameters: &mut [*mut 
 /// A function that the host runs in the order of a stream. It must not call the driver.
 pub(super) fn launch_host(stream: Stream, function: Box<dyn FnOnce() + Send>) -> Answer<()> {
     let data = Box::into_raw(Box::new(function)).cast::<c_void>();
-    // SAFETY: the driver runs the function once, with the data that is given up to it here.
+    // SAFETY: the driver runs the function at most once, with the data that is given up to it here; after an error of the device it
+    // never does, and the data is lost.
     let answer = CudaError::check(unsafe { sys::cuLaunchHostFunc(stream.raw(), Some(run), data) });
     if answer.is_err() {
         // SAFETY: the driver has not taken it, so it is still this program's own.

@@ -2,7 +2,7 @@
 
 use super::driver::{self, Answer, CudaError, Function, Stream};
 use super::memory::{Memory, Stamp, Word};
-use crate::base::{HostId, Nanos, StmtId};
+use crate::base::{HostId, Nanos, StmtId, StreamId};
 use crate::trace::{Cut, Ticket, Use};
 use std::ffi::c_void;
 use std::ptr::from_mut;
@@ -29,6 +29,9 @@ struct RawStamp {
 const COMPARE_BEFORE: u64 = 1;
 const WRITE: u64 = 2;
 const COMPARE_AFTER: u64 = 4;
+
+/// For so many launches there is room from the beginning.
+const LAUNCHES_MAX: usize = 1_000_000;
 
 /// Of reports so many fit into one piece of page-locked memory.
 const REPORTS: usize = 2048;
@@ -74,11 +77,21 @@ pub(super) struct Launches {
 const PATTERN: u64 = 0x4D50_0000_0000_0000;
 
 impl Launches {
-    /// Reports come into memory that is there from the beginning, since to get some makes a driver wait.
-    pub(super) fn new() -> Answer<Self> {
-        let mut launches = Self::default();
-        launches.grow()?;
-        Ok(launches)
+    /// Room for the reports of so many launches, from the beginning, since to get some makes a driver wait.
+    pub(super) fn new(launches: usize) -> Answer<Self> {
+        let mut room = Self::default();
+        while room.vacant.len() < launches.clamp(1, LAUNCHES_MAX) {
+            room.grow()?;
+        }
+        Ok(room)
+    }
+
+    /// Launches the kernel once, in the legacy default stream of the current context, so that it is loaded.
+    pub(super) fn warm_up(&mut self, function: Function) -> Answer<()> {
+        let at = Ticket { stream: StreamId::from_raw(0), seq: 0 };
+        let nobody = (HostId::from_raw(0), StmtId::from_raw(0));
+        let (mut memory, nothing) = (Memory::default(), (at, &[][..], None));
+        self.launch(&mut memory, nobody, (function, Stream::LEGACY), Nanos::ZERO, nothing)
     }
 
     fn grow(&mut self) -> Answer<()> {

@@ -120,8 +120,9 @@ impl Log {
                     None if is_wait => next().map_or((entry.at, entry.at), |(start, _)| (start, start)),
                     None => (entry.at, entry.at),
                 };
-                // A stream goes on from one operation to the next, whatever the resolution of the times is.
-                let start = start.max(earliest);
+                // A stream goes on from one operation to the next, and no operation starts before its call, whatever the resolution of
+                // the times is.
+                let start = start.max(earliest).max(entry.at);
                 earliest = end.max(start);
                 self.times.push(Entry { at: start, what: What::Start, is_told, ..**entry });
                 self.times.push(Entry { at: earliest, what: What::End, is_told, ..**entry });

@@ -1,6 +1,7 @@
 //! When operations started and ended, by events that are recorded around them.
 //!
-//! Rules: CUDA driver API, `cuEventElapsedTime` (in milliseconds, with a resolution of about half a microsecond).
+//! Rules: CUDA driver API, `cuEventElapsedTime` (milliseconds, with a resolution of about half a microsecond; as they are told in 24
+//! bits, they have it for some seconds from the beginning).
 
 use super::driver::{self, Answer, Event, Stream};
 use super::log::{Log, What};
@@ -34,12 +35,13 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// Times of the current context's device count from here, which is this time of the run.
-    pub(super) fn begin(&mut self, device: DeviceId, at: Nanos) -> Answer<()> {
+    /// Times of the current context's device count from here.
+    pub(super) fn begin(&mut self, device: DeviceId, now: &dyn Fn() -> Nanos) -> Answer<()> {
         let event = driver::create_event(true, false)?;
         driver::record(event, Stream::LEGACY)?;
         driver::synchronise_event(event)?;
-        self.bases.insert(device, Base { event, at });
+        // It was a moment ago; no operation is told to start before its call.
+        self.bases.insert(device, Base { event, at: now() });
         Ok(())
     }
 

@@ -1,8 +1,9 @@
-//! Where host threads meet: signals, barriers, the ends of threads, and whose turn it is to call. None of that is a call of CUDA.
+//! Where host threads meet: signals, barriers, the ends of threads, and whose turn it is. None of that is a call of CUDA.
 //!
-//! Nobody waits for ever: a wait during which nothing at all has happened for long ends the run.
+//! Nobody waits for ever: a wait during which nothing at all happens for long ends the run, unless somebody sleeps and will go on.
 
-use crate::base::{BarrierId, HostId, SignalId};
+use super::turns::{Turn, Turns};
+use crate::base::{BarrierId, HostId, SignalId, StmtId};
 use crate::trace::Setup;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,8 +24,9 @@ struct State {
     barriers: BTreeMap<BarrierId, (u32, u64)>,
     /// For each signal, how many functions in streams wait for it.
     waiting: Vec<u32>,
-    /// How many calls have been made, of those whose order is stated.
-    called: usize,
+    turns: Turns,
+    /// How many threads sleep.
+    asleep: u32,
     /// Counts what happens.
     happened: u64,
     given_up: bool,
@@ -38,23 +40,20 @@ pub(super) struct Meetings {
     sizes: Vec<u32>,
     /// After so long in which nothing happens, those that wait give up.
     patience: Duration,
-    /// Whose call is next, for each; after these, whoever comes first.
-    order: Vec<HostId>,
 }
 
 impl Meetings {
-    /// Nothing has happened. Threads make their calls in this order, as far as it goes.
-    pub(super) fn new(setup: &Setup, order: Vec<HostId>, patience: Duration) -> Self {
-        let (given, ended) = (vec![false; setup.signals], vec![false; setup.hosts]);
-        let waiting = vec![0; setup.signals];
-        let state = Mutex::new(State { given, ended, waiting, ..State::default() });
-        Self {
-            state,
-            changed: Condvar::new(),
-            sizes: setup.barriers.iter().copied().collect(),
-            patience,
-            order,
-        }
+    /// Nothing has happened. Threads take these turns, as far as they go.
+    pub(super) fn new(setup: &Setup, turns: Vec<Turn>, patience: Duration) -> Self {
+        let state = State {
+            given: vec![false; setup.signals],
+            ended: vec![false; setup.hosts],
+            waiting: vec![0; setup.signals],
+            turns: Turns::new(turns),
+            ..State::default()
+        };
+        let sizes = setup.barriers.iter().copied().collect();
+        Self { state: Mutex::new(state), changed: Condvar::new(), sizes, patience }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -70,14 +69,18 @@ impl Meetings {
     }
 
     fn until(&self, is_so: impl Fn(&State) -> bool) -> Result<(), GivenUp> {
-        self.until_meanwhile(is_so, &|| false)
+        self.until_meanwhile(is_so, &|| false, &|state| {
+            state.given_up = true;
+        })
     }
 
-    /// The same; `passes` lets time pass where it does not by itself, and says so.
+    /// The same; `passes` lets time pass where it does not by itself, and says so; `in_vain` is what becomes of a wait that has taken
+    /// too long.
     fn until_meanwhile(
         &self,
         is_so: impl Fn(&State) -> bool,
         passes: &dyn Fn() -> bool,
+        in_vain: &dyn Fn(&mut State),
     ) -> Result<(), GivenUp> {
         let mut waited = Duration::ZERO;
         let mut state = self.lock();
@@ -89,44 +92,62 @@ impl Meetings {
             drop(state);
             let pause = if passes() { LOOK } else { self.patience };
             state = self.lock();
+            // A thread may be woken up for no reason, and one that was woken up late has not waited in vain.
+            let mut is_over = false;
             if state.happened == before {
-                let (woken, _) =
+                let (woken, timeout) =
                     self.changed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner);
-                state = woken;
+                (state, is_over) = (woken, timeout.timed_out());
             }
-            waited = if state.happened == before { waited + pause } else { Duration::ZERO };
+            if state.happened != before || state.asleep > 0 {
+                waited = Duration::ZERO;
+            } else if is_over {
+                waited += pause;
+            }
             if waited >= self.patience {
-                state.given_up = true;
+                in_vain(&mut state);
                 self.changed.notify_all();
             }
         }
         Ok(())
     }
 
-    /// Waits until it is a thread's turn. One that makes more calls than the order has goes on as it comes.
-    pub(super) fn turn(&self, host: HostId) -> Result<(), GivenUp> {
-        if self.order.is_empty() {
-            return Ok(());
-        }
-        self.until(|state| {
-            // Who has ended earlier than the order has it leaves its turns to the others.
-            let mut rest = self.order[state.called..].iter().filter(|host| !state.ended[host.index()]);
-            rest.next().is_none_or(|next| *next == host) || rest.all(|other| *other != host)
-        })
+    /// Waits until it is a thread's turn to call. Turns that do not come are given up: the run then goes another way.
+    pub(super) fn turn_to_call(&self, host: HostId) -> Result<(), GivenUp> {
+        self.turn(|turns| turns.may_call(host))
     }
 
-    /// A thread has made the call that its turn was for.
-    pub(super) fn called(&self, host: HostId) {
-        if self.order.is_empty() {
-            return;
-        }
-        self.happens(|state| {
-            let rest = &self.order[state.called..];
-            let next = rest.iter().position(|next| !state.ended[next.index()]);
-            if let Some(next) = next.filter(|next| rest[*next] == host) {
-                state.called += next + 1;
-            }
-        });
+    /// Waits until it is the turn of a thread's call to return.
+    pub(super) fn turn_to_return(&self, host: HostId) -> Result<(), GivenUp> {
+        self.turn(|turns| turns.may_return(host))
+    }
+
+    fn turn(&self, may: impl Fn(&Turns) -> bool) -> Result<(), GivenUp> {
+        self.until_meanwhile(|state| may(&state.turns), &|| false, &|state| state.turns.give_up())
+    }
+
+    /// Whether threads take turns.
+    #[cfg(test)]
+    pub(super) fn has_turns(&self) -> bool {
+        !self.lock().turns.are_over()
+    }
+
+    /// A thread has made a call.
+    pub(super) fn called(&self, host: HostId, stmt: StmtId) {
+        self.happens(|state| state.turns.called(host, stmt));
+    }
+
+    /// The call of a thread has returned.
+    pub(super) fn returned(&self, host: HostId) {
+        self.happens(|state| state.turns.returned(host));
+    }
+
+    /// A thread sleeps, and will go on.
+    pub(super) fn asleep<T>(&self, wait: impl FnOnce() -> T) -> T {
+        self.happens(|state| state.asleep += 1);
+        let waited = wait();
+        self.happens(|state| state.asleep -= 1);
+        waited
     }
 
     /// A signal is given, and stays so.
@@ -136,7 +157,7 @@ impl Meetings {
 
     /// Waits for a signal; `passes` as for what a function in a stream may give.
     pub(super) fn await_signal(&self, signal: SignalId, passes: &dyn Fn() -> bool) -> Result<(), GivenUp> {
-        self.until_meanwhile(|state| state.given[signal.index()], passes)
+        self.until_meanwhile(|state| state.given[signal.index()], passes, &|state| state.given_up = true)
     }
 
     /// A function in a stream begins to wait for a signal, or goes on.
@@ -198,52 +219,79 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(10);
 
-    #[test]
-    fn threads_meet() {
-        let barriers = IndexVec::from_vec(vec![2]);
-        let setup = Setup { signals: 1, hosts: 2, barriers, ..Setup::default() };
-        let meetings = Meetings::new(&setup, Vec::new(), PATIENCE);
-        let (signal, barrier, child) = (SignalId::new(0), BarrierId::new(0), HostId::new(1));
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                meetings.await_signal(signal, &|| false).expect("it is given");
-                for _ in 0..100 {
-                    meetings.come_to(barrier).expect("both come");
-                }
-                meetings.ends(child);
-            });
-            meetings.give(signal);
-            for _ in 0..100 {
-                meetings.come_to(barrier).expect("both come");
-            }
-            meetings.join(child).expect("it ends");
-        });
-        meetings.give_up();
-        assert_eq!(meetings.come_to(barrier), Err(GivenUp));
+    fn meetings(hosts: u32, turns: Vec<Turn>) -> Meetings {
+        let barriers = IndexVec::from_vec(vec![hosts]);
+        Meetings::new(
+            &Setup { signals: 1, hosts: hosts as usize, barriers, ..Setup::default() },
+            turns,
+            PATIENCE,
+        )
     }
 
     #[test]
-    fn calls_are_made_in_order() {
-        let setup = Setup { hosts: 2, ..Setup::default() };
+    fn threads_meet() {
+        let (signal, barrier) = (SignalId::new(0), BarrierId::new(0));
+        for _ in 0..20 {
+            let meetings = meetings(3, Vec::new());
+            std::thread::scope(|scope| {
+                for child in [1, 2].map(HostId::new) {
+                    let meetings = &meetings;
+                    scope.spawn(move || {
+                        meetings.await_signal(signal, &|| false).expect("it is given");
+                        (0..100).for_each(|_| meetings.come_to(barrier).expect("all come"));
+                        meetings.ends(child);
+                    });
+                }
+                meetings.give(signal);
+                (0..100).for_each(|_| meetings.come_to(barrier).expect("all come"));
+                meetings.join(HostId::new(1)).expect("it ends");
+                meetings.join(HostId::new(2)).expect("it ends");
+            });
+            meetings.give_up();
+            assert_eq!(meetings.come_to(barrier), Err(GivenUp));
+        }
+    }
+
+    #[test]
+    fn calls_are_made_in_turn() {
         let [main, child] = [0, 1].map(HostId::new);
-        let order = vec![main, child, child, main, child, main];
-        let meetings = Meetings::new(&setup, order, PATIENCE);
+        let stmt = StmtId::new(0);
+        let order = [main, child, child, main, child, main];
+        let meetings = meetings(2, order.map(|host| Turn::Calls(host, stmt)).to_vec());
         let made = Mutex::new(Vec::new());
         let call = |host: HostId| {
-            meetings.turn(host).expect("it is its turn");
+            meetings.turn_to_call(host).expect("it is its turn");
             made.lock().expect("no thread panics").push(host);
-            meetings.called(host);
+            meetings.called(host, stmt);
         };
         std::thread::scope(|scope| {
-            scope.spawn(|| {
-                (0..2).for_each(|_| call(child));
-                // It ends one call too early.
-                meetings.ends(child);
-            });
+            scope.spawn(|| (0..3).for_each(|_| call(child)));
             // Two calls more than the order has.
             (0..5).for_each(|_| call(main));
         });
-        let order = [main, child, child, main, main, main, main];
+        let order = [main, child, child, main, child, main, main, main];
         assert_eq!(made.into_inner().expect("no thread panics"), order);
+    }
+
+    /// Nobody is given up while somebody sleeps, and turns that do not come are.
+    #[test]
+    fn patience_ends_only_where_nothing_happens() {
+        let setup = Setup { signals: 1, hosts: 2, ..Setup::default() };
+        let turns = vec![Turn::Calls(HostId::new(1), StmtId::new(0))];
+        let meetings = Meetings::new(&setup, turns, Duration::from_millis(20));
+        let signal = SignalId::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                meetings.asleep(|| std::thread::sleep(Duration::from_millis(120)));
+                meetings.give(signal);
+            });
+            assert_eq!(meetings.await_signal(signal, &|| false), Ok(()));
+        });
+        meetings.begins(HostId::new(0));
+        assert_eq!((meetings.turn_to_call(HostId::new(0)), meetings.has_turns()), (Ok(()), true));
+        let turns = [0, 1].map(|host| Turn::Calls(HostId::new(1 - host), StmtId::new(0))).to_vec();
+        let meetings = Meetings::new(&setup, turns, Duration::from_millis(20));
+        assert_eq!((meetings.turn_to_call(HostId::new(0)), meetings.has_turns()), (Ok(()), false));
+        assert_eq!((meetings.join(HostId::new(1)), meetings.has_given_up()), (Err(GivenUp), true));
     }
 }

@@ -3,7 +3,7 @@
 //! What a kernel finds in a word is compared with what the last writer that is ordered before it has put there. It must not know the
 //! driver.
 
-use crate::base::{Bytes, HostBufferId, PoolId, StmtId};
+use crate::base::{Bytes, DeviceId, HostBufferId, PoolId, StmtId};
 use crate::trace::{Access, AllocId, Cut, Decision, Memory as Named, Part, Range, Ticket, Use};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -15,6 +15,8 @@ pub(super) struct Live {
     pub(super) requested: Bytes,
     /// The pool; `None`: outside of pools.
     pub(super) pool: Option<PoolId>,
+    /// The device that alone reaches it, of memory outside of pools.
+    pub(super) device: Option<DeviceId>,
     /// Where the memory itself is, of which an import is another name.
     origin: u64,
 }
@@ -74,14 +76,20 @@ impl Memory {
     }
 
     /// A new allocation. Of a pool, it says whose bytes it has got.
-    pub(super) fn place(&mut self, address: u64, requested: Bytes, pool: Option<PoolId>) -> Decision {
+    pub(super) fn place(
+        &mut self,
+        address: u64,
+        requested: Bytes,
+        pool: Option<PoolId>,
+        device: Option<DeviceId>,
+    ) -> Decision {
         self.serial += 1;
         let alloc = AllocId { slot: self.serial, serial: self.serial };
         let size = requested.checked_round_up(ALIGNMENT).unwrap_or(requested);
         let range = Range { start: address, size };
         self.forget_stamps(range);
         let takes = self.take(range);
-        self.live.insert(alloc, Live { range, requested, pool, origin: address });
+        self.live.insert(alloc, Live { range, requested, pool, device, origin: address });
         let decision = Decision::plain(alloc, range, requested, Bytes::ZERO);
         match pool {
             None => decision,
@@ -95,7 +103,7 @@ impl Memory {
         let alloc = AllocId { slot: self.serial, serial: self.serial };
         let size = requested.checked_round_up(ALIGNMENT).unwrap_or(requested);
         let range = Range { start: address, size };
-        self.live.insert(alloc, Live { range, requested, pool: Some(pool), origin });
+        self.live.insert(alloc, Live { range, requested, pool: Some(pool), device: None, origin });
         Decision::plain(alloc, range, requested, Bytes::ZERO)
     }
 
@@ -219,9 +227,9 @@ impl Memory {
         }
     }
 
-    /// What is not freed, for the end of the run.
+    /// What is not freed, for the end of the run; imports come before what they are of.
     pub(super) fn take_live(&mut self) -> Vec<Live> {
-        std::mem::take(&mut self.live).into_values().collect()
+        std::mem::take(&mut self.live).into_values().rev().collect()
     }
 }
 
@@ -243,16 +251,16 @@ mod tests {
     #[test]
     fn whose_bytes_an_allocation_has_is_known_by_address() {
         let mut memory = Memory::default();
-        let x = memory.place(MIB, Bytes(1000), pool());
+        let x = memory.place(MIB, Bytes(1000), pool(), None);
         assert_eq!((x.range.size, x.reuses), (Bytes(1024), None));
         memory.free(x.alloc);
-        let y = memory.place(MIB + 512, Bytes(2048), pool());
+        let y = memory.place(MIB + 512, Bytes(2048), pool(), None);
         assert_eq!(y.takes.as_slice(), [Part { alloc: x.alloc, size: Bytes(512) }]);
         memory.free(y.alloc);
-        let z = memory.place(MIB, Bytes(4096), pool());
+        let z = memory.place(MIB, Bytes(4096), pool(), None);
         let parts = [(x.alloc, 512), (y.alloc, 2048)].map(|(alloc, size)| Part { alloc, size: Bytes(size) });
         assert_eq!((z.reuses, z.takes.as_slice()), (Some(x.alloc), &parts[..]));
-        assert_eq!(memory.place(MIB, Bytes(8), None).takes.len(), 0);
+        assert_eq!(memory.place(MIB, Bytes(8), None, None).takes.len(), 0);
     }
 
     const FIRST: Ticket = Ticket { stream: StreamId::from_raw_unchecked(0), seq: 1 };
@@ -265,7 +273,7 @@ mod tests {
     #[test]
     fn words_hold_what_was_written_last() {
         let mut memory = Memory::default();
-        let x = memory.place(MIB, Bytes(4096), pool()).alloc;
+        let x = memory.place(MIB, Bytes(4096), pool(), None).alloc;
         let whole = touch(x, 0, 4096, Access::Write);
         let words = memory.words(&whole, None);
         assert_eq!(words.iter().map(|word| word.address - MIB).collect::<Vec<_>>(), [0, 1360, 2720, 4088]);
@@ -289,7 +297,7 @@ mod tests {
         // A part has words of its own, of which nothing is known.
         assert_eq!(holds(&memory, &touch(x, 8, 24, Access::Read), after), None);
         // A copy takes along what it copies, and what it overwrites is gone.
-        let y = memory.place(2 * MIB, Bytes(4096), pool()).alloc;
+        let y = memory.place(2 * MIB, Bytes(4096), pool(), None).alloc;
         let copied = touch(y, 0, 4096, Access::Read);
         memory.copied(&copied, &whole, FIRST, after);
         assert_eq!(holds(&memory, &copied, after), Some(7));
@@ -300,14 +308,14 @@ mod tests {
         assert_eq!(holds(&memory, &touch(again, 0, 4096, Access::Read), after), Some(7));
         // What lies in a new allocation is not known.
         memory.free(x);
-        let z = memory.place(MIB, Bytes(4096), pool()).alloc;
+        let z = memory.place(MIB, Bytes(4096), pool(), None).alloc;
         assert_eq!(holds(&memory, &touch(z, 0, 4096, Access::Read), after), None);
     }
 
     #[test]
     fn a_use_of_few_bytes_has_few_words() {
         let mut memory = Memory::default();
-        let x = memory.place(MIB, Bytes(64), pool()).alloc;
+        let x = memory.place(MIB, Bytes(64), pool(), None).alloc;
         let words = |from, size| memory.words(&touch(x, from, size, Access::Read), None).len();
         assert_eq!([words(0, 7), words(1, 8), words(0, 8), words(0, 16), words(3, 13)], [0, 0, 1, 2, 1]);
     }

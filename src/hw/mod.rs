@@ -22,6 +22,7 @@ mod resources;
 mod session;
 mod structures;
 mod threads;
+mod turns;
 
 pub use calibrate::{Measured, calibrate};
 pub use driver::CudaError;
@@ -29,8 +30,9 @@ pub use host::{Durations, Host, Observe};
 pub use kernels::{KERNEL, MODULE, Overlap, STAMPS_MAX};
 pub use limits::{Unsupported, unsupported};
 pub use log::Log;
+pub use turns::Turn;
 
-use crate::base::{HostId, StmtId};
+use crate::base::StmtId;
 use crate::scenario::Program;
 use session::{Machine, Session};
 use std::fmt;
@@ -59,14 +61,14 @@ pub struct Options {
     pub observe: Observe,
     /// After so long in which nothing happens that a host thread waits for, it is taken not to come.
     pub patience: Duration,
-    /// Which host thread makes each call, in the order of the calls; those behind are made as they come.
-    pub order: Vec<HostId>,
+    /// In which order host threads make their calls, and return from those that wait; what is behind comes as it does.
+    pub turns: Vec<Turn>,
 }
 
 impl Default for Options {
     /// Figures are read after each synchronise, calls are made as they come, and 10 s are long.
     fn default() -> Self {
-        Self { observe: Observe::default(), patience: Duration::from_secs(10), order: Vec::new() }
+        Self { observe: Observe::default(), patience: Duration::from_secs(10), turns: Vec::new() }
     }
 }
 

@@ -18,6 +18,14 @@ impl Session<'_> {
             Call::Set { pool, attribute, value } => {
                 driver::set_pool_attribute(self.pool(state, *pool)?, attribute_of(*attribute), *value)?;
             }
+            // What another process calls its current pool is known here alone.
+            Call::SetPool { device, pool } if self.program.setup.devices[*device].same_as.is_some() => {
+                self.pool(state, *pool)?;
+                if self.program.setup.pools[*pool].location.device() != Some(*device) {
+                    return Err(Failure::InvalidValue.into());
+                }
+                state.current[*device] = Some(*pool);
+            }
             Call::SetPool { device, pool } => {
                 driver::set_current_pool(self.gpus[*device].ordinal, self.pool(state, *pool)?)?;
                 state.current[*device] = Some(*pool);
@@ -81,6 +89,9 @@ impl Session<'_> {
     /// The number of the current pool of a device, of the names that the process has for pools.
     fn current_pool(&self, state: &State<'_>, host: HostId, device: DeviceId) -> Answer<u64> {
         let setup = &self.program.setup;
+        if setup.devices[device].same_as.is_some() {
+            return Ok(state.current[device].map_or(u64::MAX, |pool| pool.index() as u64));
+        }
         let current = driver::current_pool(self.gpus[device].ordinal)?;
         let process = setup.process_of(host);
         let is_it = |pool: &PoolId| {
@@ -117,7 +128,15 @@ impl Session<'_> {
         match resource {
             Resource::Stream(stream) => self.destroy_stream(state, stream)?,
             Resource::Event(event) => {
-                driver::destroy_event(self.event(state, event)?.event)?;
+                let recorded = self.event(state, event)?;
+                if recorded.same_as.is_none() {
+                    driver::destroy_event(recorded.event)?;
+                }
+                for held in &mut state.events {
+                    if held.here().is_some_and(|other| other.same_as == Some(event)) {
+                        *held = Held::Gone;
+                    }
+                }
                 state.events[event] = Held::Gone;
             }
             Resource::Pool(pool) => {
@@ -151,9 +170,10 @@ impl Session<'_> {
             }
             Exported::Event(event) => {
                 let recorded = self.event(state, event)?;
-                let shared = Shared::Event(driver::event_handle(recorded.event)?, recorded.device);
+                // So that it fails where it would.
+                driver::event_handle(recorded.event)?;
                 state.events[event] = Held::Here(Recorded { is_shared: true, ..recorded });
-                shared
+                Shared::Event(event)
             }
         };
         state.exported.insert(under, shared);
@@ -174,10 +194,9 @@ impl Session<'_> {
                 state.pools[pool] = Held::Here(driver::import_pool(descriptor)?);
                 Ok(Reply::Done)
             }
-            (Some(Shared::Event(handle, device)), Imported::Event(event)) => {
-                self.enter(device)?;
-                let (opened, latest, is_shared) = (driver::open_event(handle)?, None, true);
-                state.events[event] = Held::Here(Recorded { event: opened, device, latest, is_shared });
+            (Some(Shared::Event(source)), Imported::Event(event)) => {
+                let recorded = self.event(state, source)?;
+                state.events[event] = Held::Here(Recorded { same_as: Some(source), ..recorded });
                 Ok(Reply::Done)
             }
             (Some(Shared::Memory(data, size, origin)), Imported::Memory(pool)) => {

@@ -1,7 +1,7 @@
 //! A run on hardware: what exists before its first call, what its calls share, and how all of it is given back.
 //!
-//! Everything that host threads share is behind one lock, under which all calls are made that do not block. So the order in which
-//! the log has them is the order in which the driver got them.
+//! Everything that host threads share is behind one lock, under which all calls are made that are not meant to block. So the order in
+//! which the log has them is the order in which the driver got them, but for copies that wait and frees outside of pools.
 
 use super::driver::{self, Answer, CudaError, Event, Function, Pool, Stream};
 use super::host::{Durations, Host, Observe};
@@ -37,8 +37,19 @@ pub(super) struct Gpu {
 /// The devices that a run uses, which lets go of them at its end.
 #[derive(Debug)]
 pub(super) struct Machine {
-    held: Vec<(Context, Module)>,
+    held: Vec<(Module, Context)>,
     gpus: Vec<Gpu>,
+}
+
+impl Drop for Machine {
+    /// A module goes while its context is there and current.
+    fn drop(&mut self) {
+        for (gpu, (module, context)) in self.gpus.drain(..).zip(self.held.drain(..)) {
+            driver::set_current(gpu.context).ok();
+            drop(module);
+            drop(context);
+        }
+    }
 }
 
 impl Machine {
@@ -52,7 +63,7 @@ impl Machine {
             let module = Module::from_ptx(MODULE, &[])?;
             let kernel = Function(module.get_function(KERNEL)?.to_raw() as usize);
             machine.gpus.push(Gpu { ordinal: device.as_raw(), context: context.as_raw() as usize, kernel });
-            machine.held.push((context, module));
+            machine.held.push((module, context));
         }
         Ok(machine)
     }
@@ -102,6 +113,8 @@ pub(super) struct Recorded {
     pub(super) latest: Option<Ticket>,
     /// Whether it is shared with another process.
     pub(super) is_shared: bool,
+    /// The event of another process that this one is.
+    pub(super) same_as: Option<EventId>,
 }
 
 /// What one process has exported.
@@ -110,8 +123,8 @@ pub(super) enum Shared {
     Pool(c_int),
     /// With its size, which a program sends along, and where it is.
     Memory(driver::PointerData, Bytes, u64),
-    /// With the device that the event was made on.
-    Event(driver::EventHandle, DeviceId),
+    /// A driver opens no event in the process that it is of, so that it is shared itself.
+    Event(EventId),
 }
 
 /// What host threads share.
@@ -142,6 +155,13 @@ pub(super) struct State<'r> {
     pub(super) hangs: bool,
     /// Why the run has stopped.
     pub(super) stop: Option<super::Stop>,
+}
+
+impl State<'_> {
+    /// The event itself, of one that another process has exported.
+    pub(super) fn source(&self, event: EventId) -> EventId {
+        self.events[event].here().and_then(|recorded| recorded.same_as).unwrap_or(event)
+    }
 }
 
 /// A run.
@@ -198,7 +218,7 @@ impl<'r> Session<'r> {
             stop: None,
         };
         let began = host.now();
-        let meetings = Arc::new(Meetings::new(setup, options.order, options.patience));
+        let meetings = Arc::new(Meetings::new(setup, options.turns, options.patience));
         let given_by_functions = super::limits::given_by_functions(program);
         let session = Self {
             given_by_functions,
@@ -233,10 +253,13 @@ impl<'r> Session<'r> {
     fn make_everything(&self) -> Answer<()> {
         let setup = &self.program.setup;
         let mut state = self.lock();
-        state.launches = Launches::new()?;
+        state.launches = Launches::new(usize::try_from(self.program.length).unwrap_or(usize::MAX))?;
         for (device, _) in setup.devices.iter_enumerated() {
-            self.enter(device)?;
-            state.marks.begin(device, self.now())?;
+            let gpu = self.enter(device)?;
+            // A kernel is loaded with its first launch, which may wait for everything else.
+            state.launches.warm_up(gpu.kernel)?;
+            driver::synchronise_context()?;
+            state.marks.begin(device, &|| self.now())?;
         }
         let is_later = |resource| setup.created.contains(&resource);
         for (stream, _) in setup.streams.iter_enumerated().filter(|(id, _)| !is_later(Resource::Stream(*id)))
@@ -259,7 +282,7 @@ impl<'r> Session<'r> {
                 }
                 Err(code) => state.pools[pool] = Held::Not(failure_of(code).ok_or(code)?),
             }
-            if let Some(device) = is_default {
+            if let Some(device) = self.first_of(pool) {
                 (state.defaults[device], state.current[device]) = (Some(pool), Some(pool));
             }
         }
@@ -277,20 +300,26 @@ impl<'r> Session<'r> {
             } else {
                 let words = usize::try_from(bytes.div_ceil(8)).map_err(|_| CudaError(2))?;
                 state.pageable.push(vec![0; words].into_boxed_slice());
-                state.pageable.last().map_or(0, |words| words.as_ptr() as u64)
+                state.pageable.last_mut().map_or(0, |words| words.as_mut_ptr() as u64)
             };
             state.memory.is_at(id, address);
         }
         Ok(())
     }
 
-    /// The device whose default pool it is.
+    /// The device whose default pool the driver has for it. That of another process is its own.
     fn default_of(&self, pool: PoolId) -> Option<DeviceId> {
+        let devices = &self.program.setup.devices;
+        self.first_of(pool).filter(|device| devices[*device].same_as.is_none())
+    }
+
+    /// The device whose default pool it is to its process.
+    fn first_of(&self, pool: PoolId) -> Option<DeviceId> {
         let setup = &self.program.setup;
         let device = setup.pools[pool].location.device()?;
-        let is_first =
+        let is_on =
             |(_, other): &(PoolId, &PoolSetup)| other.location.device() == Some(device) && !other.imported;
-        let first = setup.pools.iter_enumerated().find(is_first);
+        let first = setup.pools.iter_enumerated().find(is_on);
         first.filter(|(first, _)| *first == pool).map(|_| device)
     }
 
@@ -313,7 +342,7 @@ impl<'r> Session<'r> {
         let device = own.device.or(on).or_else(first).unwrap_or_else(|| DeviceId::from_raw(0));
         self.enter(device)?;
         let event = driver::create_event(!own.interprocess, own.interprocess)?;
-        Ok(Recorded { event, device, latest: None, is_shared: false })
+        Ok(Recorded { event, device, latest: None, is_shared: false, same_as: None })
     }
 
     pub(super) fn make_pool(&self, pool: PoolId) -> Answer<Pool> {
@@ -357,10 +386,14 @@ impl<'r> Session<'r> {
         // What pools hold when the program ends; to wait for its devices may give memory back.
         let last = (HostId::from_raw(0), state.cursor.latest(HostId::from_raw(0)));
         self.tell_states(&mut state, last);
-        let waited: Answer<()> = self.gpus.indices().try_for_each(|device| {
-            self.enter(device)?;
-            driver::synchronise_context()
-        });
+        let wait = |device| self.enter(device).and_then(|_| driver::synchronise_context());
+        // All of them, also where one fails: copies may still be on their way.
+        let waited: Vec<Answer<()>> = self.gpus.indices().map(wait).collect();
+        let waited: Answer<()> = waited.into_iter().collect();
+        // A function in a stream has waited in vain.
+        if self.meetings.has_given_up() {
+            self.hangs(&mut state, last);
+        }
         if let (Err(code), None) = (waited, &state.stop) {
             state.stop = Some(super::Stop { stmt: last.1, reason: format!("the device reports {code}") });
         }
@@ -390,18 +423,24 @@ impl<'r> Session<'r> {
             }
         }
         for event in &state.events {
-            if let Held::Here(recorded) = event {
+            if let Held::Here(recorded) = event
+                && recorded.same_as.is_none()
+            {
                 driver::destroy_event(recorded.event).ok();
             }
         }
-        for (pool, held) in state.pools.iter_enumerated() {
-            match (held, self.default_of(pool)) {
+        // Imports go before what they are of.
+        let is_own = |pool: &PoolId| !self.program.setup.pools[*pool].imported;
+        let mut pools: Vec<PoolId> = self.program.setup.pools.indices().collect();
+        pools.sort_by_key(is_own);
+        for pool in pools {
+            match (state.pools[pool], self.default_of(pool)) {
                 (Held::Here(made), Some(device)) => {
-                    driver::set_current_pool(self.gpus[device].ordinal, *made).ok();
-                    driver::trim(*made, 0).ok();
+                    driver::set_current_pool(self.gpus[device].ordinal, made).ok();
+                    driver::trim(made, 0).ok();
                 }
                 (Held::Here(made), None) => {
-                    driver::destroy_pool(*made).ok();
+                    driver::destroy_pool(made).ok();
                 }
                 (Held::Not(_) | Held::Gone, _) => {}
             }
@@ -428,10 +467,11 @@ impl<'r> Session<'r> {
 /// How a call fails with this code, if a program can meet it.
 pub(super) fn failure_of(code: CudaError) -> Option<Failure> {
     Some(match code.0 {
+        // A thread always has a current context, so that 201 is no fault of the program.
         1 => Failure::InvalidValue,
         2 => Failure::OutOfMemory,
         101 | 217 => Failure::InvalidDevice,
-        201 | 400 | 709 => Failure::InvalidResourceHandle,
+        400 | 709 => Failure::InvalidResourceHandle,
         600 => Failure::NotReady,
         800 | 801 => Failure::NotSupported,
         _ => return None,

@@ -2,11 +2,11 @@
 //!
 //! A call that waits does so without the lock that the others share. What such a call proves is known once it has returned.
 
-use super::calls::{By, Made, Trouble, Wait, Work};
-use super::driver;
+use super::calls::{Answer, By, Fence, Made, Trouble, Wait, Work};
+use super::driver::{self, Stream};
 use super::host::Observe;
 use super::log::What;
-use super::meetings::GivenUp;
+use super::meetings::{GivenUp, Meetings};
 use super::session::{Session, State};
 use crate::base::{HostId, Nanos};
 use crate::scenario::Step;
@@ -22,20 +22,27 @@ pub(super) const MAIN: HostId = HostId::from_raw_unchecked(0);
 impl Session<'_> {
     /// Runs a host thread to its end; those that it starts run beside it.
     pub(super) fn thread<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, host: HostId) {
+        let _guard = GivesUp(&self.meetings);
         self.meetings.begins(host);
-        let mut call = Call::Exit;
-        while self.turn(scope, host, &mut call) {}
+        // Some calls of the driver need a context, whichever it is.
+        if let Some(device) = self.gpus.indices().next() {
+            self.enter(device).ok();
+        }
+        let mut thread = Thread { host, call: Call::Exit, sleeps_until: None };
+        while self.turn(scope, &mut thread) {}
         self.meetings.ends(host);
     }
 
     /// One step. `false`: the thread has ended, or the run has.
-    fn turn<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, host: HostId, call: &mut Call) -> bool {
-        let is_turn = self.meetings.turn(host);
-        let mut state = self.lock();
-        if state.stop.is_some() {
+    fn turn<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, thread: &mut Thread) -> bool {
+        let host = thread.host;
+        if self.meetings.turn_to_call(host).is_err() {
             return false;
         }
-        if is_turn.is_err() || state.hangs {
+        self.sleep(thread);
+        let call = &mut thread.call;
+        let mut state = self.lock();
+        if state.stop.is_some() || state.hangs {
             return false;
         }
         let stmt = match state.cursor.next(self.program, host, call) {
@@ -59,37 +66,28 @@ impl Session<'_> {
         }
         let made = self.make(&mut state, by, call);
         if !matches!(call, Call::Peek(_)) {
-            self.meetings.called(host);
+            self.meetings.called(host, stmt);
             self.host.called();
         }
         let result = match made {
             Ok(Made::Reply(reply)) => Ok(reply),
+            Ok(Made::Sleeps(duration)) => {
+                thread.sleeps_until = Some(self.host.now().after(duration));
+                Ok(Reply::Done)
+            }
             Ok(Made::Waits(wait)) => {
                 drop(state);
-                let waited = self.wait_for(&wait);
+                let waited = self.wait_in_turn(host, &wait);
                 state = self.lock();
                 waited.and_then(|()| self.returns(&mut state, by, wait))
             }
             Err(trouble) => Err(trouble),
         };
-        let result = match result {
-            Ok(reply) => Ok(reply),
-            Err(Trouble::Fails(failure)) => {
-                state.log.host(self.now(), by, None, What::Failed(failure, call.clone()));
-                Err(failure)
-            }
-            Err(Trouble::Hangs) => {
-                self.hangs(&mut state, by);
-                return false;
-            }
-            Err(Trouble::Ends(reason)) => {
-                self.stop(&mut state, by, reason);
-                return false;
-            }
-        };
-        self.answer(&mut state, by, call, &result);
+        let goes_on = self.over(&mut state, by, call, result);
         drop(state);
+        self.meetings.returned(host);
         match call {
+            _ if !goes_on => false,
             Call::Spawn(child) => {
                 let child = *child;
                 self.meetings.begins(child);
@@ -100,8 +98,48 @@ impl Session<'_> {
         }
     }
 
-    /// What a thread waits for does not come: it, and whoever else waits, stays where it is.
-    fn hangs(&self, state: &mut State<'_>, by: By) {
+    /// A thread that sleeps does so before its next call, for as long as is left: others may have their turns meanwhile.
+    fn sleep(&self, thread: &mut Thread) {
+        let Some(until) = thread.sleeps_until.take() else { return };
+        let left = until.0.saturating_sub(self.host.now().0);
+        if left > 0 {
+            self.meetings.asleep(|| self.host.sleep(Nanos(left)));
+        }
+    }
+
+    /// A call is over. `false`: so is the run.
+    fn over(&self, state: &mut State<'_>, by: By, call: &Call, result: Answer<Reply>) -> bool {
+        let result = match result {
+            Ok(reply) => Ok(reply),
+            Err(Trouble::Fails(failure)) => {
+                state.log.host(self.now(), by, None, What::Failed(failure, call.clone()));
+                Err(failure)
+            }
+            Err(Trouble::Hangs) => {
+                self.hangs(state, by);
+                return false;
+            }
+            Err(Trouble::Ends(reason)) => {
+                self.stop(state, by, reason);
+                return false;
+            }
+        };
+        self.answer(state, by, call, &result);
+        true
+    }
+
+    /// What a thread waits for does not come: it, and whoever else waits, stays where it is. The first one to notice is told.
+    pub(super) fn hangs(&self, state: &mut State<'_>, by: By) {
+        if state.hangs || state.stop.is_some() {
+            return;
+        }
+        // After an error of a device, functions in its streams are not called any more.
+        for device in self.gpus.indices() {
+            let asked = self.enter(device).and_then(|_| driver::query_stream(Stream::LEGACY));
+            if let Err(error) = asked {
+                return self.stop(state, by, format!("the device reports {error}"));
+            }
+        }
         let deadlock =
             Deadlock { waiters: vec![Waiter::Host(by.0)], statements: vec![Some(by.1)], is_cycle: false };
         state.hangs = true;
@@ -137,20 +175,28 @@ impl Session<'_> {
         }
     }
 
-    /// Waits, without the lock.
-    fn wait_for(&self, wait: &Wait) -> Result<(), Trouble> {
+    /// Waits, without the lock, and returns when it is its turn. What others do before that is done before the driver is asked,
+    /// where that is possible.
+    fn wait_in_turn(&self, host: HostId, wait: &Wait) -> Answer<()> {
+        let is_whole = matches!(wait, Wait::Copy(..) | Wait::PlainFree(..));
+        if !is_whole {
+            self.meetings.turn_to_return(host)?;
+        }
+        self.wait_for(wait)?;
+        if is_whole {
+            self.meetings.turn_to_return(host)?;
+        }
+        Ok(())
+    }
+
+    fn wait_for(&self, wait: &Wait) -> Answer<()> {
         match wait {
-            Wait::Work(Work::Stream(device, stream), _) => {
-                self.enter(*device)?;
-                driver::synchronise_stream(*stream)?;
-            }
-            Wait::Work(Work::Event(event), _) => driver::synchronise_event(*event)?,
-            Wait::Work(Work::Device(device, _), _) => {
-                self.enter(*device)?;
-                driver::synchronise_context()?;
-            }
+            Wait::Work(work, _, fence) => self.synchronise(work, fence)?,
             Wait::Poll(work, _) => {
                 while !self.is_complete(work)? {
+                    if self.meetings.has_given_up() {
+                        return Err(Trouble::Hangs);
+                    }
                     self.host.sleep(PAUSE);
                 }
             }
@@ -158,7 +204,7 @@ impl Session<'_> {
                 self.enter(transfer.device)?;
                 transfer.make()?;
             }
-            Wait::Sleep(duration) => self.host.sleep(*duration),
+            Wait::PlainFree(address, _) => driver::plain_free(*address)?,
             Wait::Signal(signal) | Wait::Import(signal, _) => {
                 // What a function in a stream gives comes once its stream has got there.
                 let by_function = self.given_by_functions.contains(signal);
@@ -171,14 +217,40 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Waits for work as it was when the call was made. Where other threads have put more into its streams since, it is waited for
+    /// the events that were recorded then.
+    fn synchronise(&self, work: &Work, fence: &Fence) -> Answer<()> {
+        let submitted = &self.lock().submitted.clone();
+        let has_grown = fence.submitted.iter().any(|ticket| submitted[ticket.stream.index()] != ticket.seq);
+        match work {
+            Work::Event(device, event) => {
+                self.enter(*device)?;
+                driver::synchronise_event(*event)?;
+            }
+            _ if has_grown => fence.events.iter().try_for_each(|event| driver::synchronise_event(*event))?,
+            Work::Stream(device, stream) => {
+                self.enter(*device)?;
+                driver::synchronise_stream(*stream)?;
+            }
+            Work::Device(device, _) => {
+                self.enter(*device)?;
+                driver::synchronise_context()?;
+            }
+        }
+        for event in &fence.events {
+            driver::destroy_event(*event)?;
+        }
+        Ok(())
+    }
+
     /// A call that has waited returns.
-    fn returns(&self, state: &mut State<'_>, by: By, wait: Wait) -> Result<Reply, Trouble> {
+    fn returns(&self, state: &mut State<'_>, by: By, wait: Wait) -> Answer<Reply> {
         if self.meetings.has_given_up() {
             return Err(GivenUp.into());
         }
         let now = self.now();
         match wait {
-            Wait::Work(_, cut) => {
+            Wait::Work(_, cut, _) => {
                 self.saw(state, &cut);
                 join(&mut state.observed, &cut);
                 let observed = state.observed.clone();
@@ -191,12 +263,43 @@ impl Session<'_> {
                 state.log.host(now, by, None, What::Seen(cut));
             }
             // An event behind it would be one more operation that has not completed.
-            Wait::Copy(_, ticket) => state.log.device(now, by, ticket, What::End),
-            Wait::Import(under, into) => return self.import(state, by, under, into),
+            Wait::Copy(transfer, ticket) if transfer.is_complete => {
+                state.log.device(now, by, ticket, What::End);
+            }
+            Wait::Copy(transfer, ticket) => {
+                self.enter(transfer.device)?;
+                let stream = transfer.stream.unwrap_or(Stream::LEGACY);
+                state.marks.mark(transfer.device, stream, by, ticket, true);
+            }
+            Wait::PlainFree(_, alloc) => {
+                state.memory.free(alloc);
+                return Ok(Reply::Freed(None));
+            }
+            Wait::Import(under, into) => {
+                state.log.host(now, by, None, What::Met);
+                return self.import(state, by, under, into);
+            }
             Wait::Signal(_) | Wait::End(_) | Wait::Barrier(_) => state.log.host(now, by, None, What::Met),
-            Wait::Sleep(_) => {}
         }
         Ok(Reply::Done)
+    }
+}
+
+/// A host thread.
+struct Thread {
+    host: HostId,
+    call: Call,
+    sleeps_until: Option<Nanos>,
+}
+
+/// Where a thread panics, the others do not wait for it.
+struct GivesUp<'m>(&'m Meetings);
+
+impl Drop for GivesUp<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.give_up();
+        }
     }
 }
 

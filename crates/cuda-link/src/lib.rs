@@ -35,6 +35,7 @@ mod entries;
 
 use entries::{HostFunction, IpcEventHandle};
 use libloading::Library;
+use std::cell::Cell;
 use std::error::Error;
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
 use std::fmt;
@@ -98,8 +99,20 @@ fn listed(code: c_int) -> c_int {
     match code {
         0..=8 | 34 | 100..=102 | 200..=202 | 205..=224 | 300..=304 | 400 | 401 | 500 | 600 => code,
         700..=705 | 708..=720 | 800..=809 | 900..=911 => code,
-        _ => UNKNOWN,
+        code => {
+            UNLISTED.set(u32::try_from(code).ok());
+            UNKNOWN
+        }
     }
+}
+
+thread_local! {
+    static UNLISTED: Cell<Option<u32>> = const { Cell::new(None) };
+}
+
+/// The code that arrived last in this thread as `CUDA_ERROR_UNKNOWN` (999), since `cust_raw` does not list it; asked for once.
+pub fn unlisted() -> Option<u32> {
+    UNLISTED.take()
 }
 
 /// There is no driver on this machine, and why, in one line.

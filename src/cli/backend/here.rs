@@ -1,14 +1,15 @@
 //! The backend of a build that has one.
 
+use super::turns::turns;
 use super::{Observe, machine::ThisMachine};
-use crate::base::{Code, Diagnostic, HostId, Nanos, StmtId};
+use crate::base::{Code, Diagnostic, Nanos, StmtId};
 use crate::cli::{Complaint, Scenario, Status, outside};
 use crate::engine::{Chooser, Seeded};
 use crate::hw::{self, Host, Run, Unsupported};
 use crate::oracle::{Broken, Met};
 
 use crate::scenario::Program;
-use crate::trace::{Detail, Event, Kind, Law, Sink};
+use crate::trace::{Law, Sink};
 use std::io;
 use std::sync::{Arc, OnceLock};
 
@@ -95,7 +96,7 @@ pub(in crate::cli) fn play(
     let host = host();
     let mut chooser = Seeded::new(program, seed);
     let mut durations = |stmt, law: &Law| chooser.duration(stmt, law);
-    let options = hw::Options { observe, order: order(program, seed), ..hw::Options::default() };
+    let options = hw::Options { observe, turns: turns(program, seed), ..hw::Options::default() };
     let run = hw::run(program, host, &mut durations, options);
     let run = run.map_err(|unavailable| Complaint::impossible(unavailable.to_string()))?;
     let met = run.overlaps.iter().map(|overlap| Met {
@@ -105,30 +106,6 @@ pub(in crate::cli) fn play(
         late: overlap.late,
     });
     Ok(Ok(Played { met: met.collect(), on: named(&run.devices), run: Arc::new(run) }))
-}
-
-/// In which order the host threads make their calls in the simulation of this seed, for a program that has several.
-fn order(program: &Program, seed: u64) -> Vec<HostId> {
-    let mut callers = Callers::default();
-    if program.setup.hosts > 1 {
-        crate::engine::run(program, seed, &mut callers);
-    }
-    callers.0
-}
-
-#[derive(Default)]
-struct Callers(Vec<HostId>);
-
-impl Sink for Callers {
-    fn wants(&self, detail: Detail) -> bool {
-        detail == Detail::Events
-    }
-
-    fn event(&mut self, event: &Event<'_>) {
-        if let Kind::Call(_) = event.kind {
-            self.0.push(event.host);
-        }
-    }
 }
 
 fn named(devices: &[hw::Device]) -> String {

@@ -10,6 +10,8 @@ mod calibration;
 mod here;
 #[cfg(feature = "cuda")]
 mod machine;
+#[cfg(feature = "cuda")]
+mod turns;
 
 #[cfg(not(feature = "cuda"))]
 use absent as chosen;
@@ -19,6 +21,8 @@ use here as chosen;
 pub(super) use chosen::{Played, measured_profile, play};
 #[cfg(feature = "cuda")]
 pub use here::on_host;
+#[cfg(feature = "cuda")]
+pub use turns::turns as hardware_turns;
 
 use clap::ValueEnum;
 

@@ -2,6 +2,7 @@
 
 use crate::played::{compared, differing, options, play, programs, recorded, sound, turn};
 use millpond::base::{Draws, Nanos};
+use millpond::compare::Class;
 use millpond::explore::generate::{Bugs, Mistake, Options, scenario};
 use millpond::hw::{self, Host, Run};
 use millpond::scenario::Program;
@@ -76,7 +77,11 @@ fn made_up_scenarios_do_what_the_simulation_says_however_long_the_caller_takes()
         count += 1;
         let run = play(&program, number, &sound(), options(&program, number));
         let comparison = compared(&program, number, &run);
-        assert_eq!(comparison.differences, [], "{number}: {}", differing(&program, &comparison).join("\n"));
+        // Whoever asks a driver again and again goes on a moment after what it asks for is so.
+        let polls = program.statements.iter().any(|statement| statement.text.starts_with("poll "));
+        let differs =
+            comparison.differences.iter().any(|difference| !polls || difference.class != Class::Timing);
+        assert!(!differs, "{number}: {}", differing(&program, &comparison).join("\n"));
         allocations += comparison.compared.allocations;
         overlaps += u64::from(!run.overlaps.is_empty());
         let dawdles: Arc<dyn Host> =

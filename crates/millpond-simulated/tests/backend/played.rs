@@ -5,7 +5,7 @@ use millpond::engine::{self, Chooser, Seeded};
 use millpond::hw::{self, Host, Options, Run};
 use millpond::profile::Profile;
 use millpond::scenario::Program;
-use millpond::trace::{Detail, Event, Kind, Law, Sink};
+use millpond::trace::Law;
 use millpond_simulated::SimulatedHost;
 use simulated_driver::Faults;
 use std::fs;
@@ -63,24 +63,10 @@ pub(crate) fn sound() -> Arc<dyn Host> {
     Arc::new(SimulatedHost::new(Faults::default()))
 }
 
-/// What the backend does beside the program: calls are made in the order of the simulation, and nobody waits long for what does not
-/// come.
+/// What the backend does beside the program: host threads take turns as in the simulation, and nobody waits long for what does not come.
 pub(crate) fn options(program: &Program, seed: u64) -> Options {
-    #[derive(Default)]
-    struct Callers(Vec<millpond::base::HostId>);
-    impl Sink for Callers {
-        fn wants(&self, _: Detail) -> bool {
-            true
-        }
-        fn event(&mut self, event: &Event<'_>) {
-            if let Kind::Call(_) = event.kind {
-                self.0.push(event.host);
-            }
-        }
-    }
-    let mut callers = Callers::default();
-    engine::run(program, seed, &mut callers);
-    Options { order: callers.0, patience: Duration::from_millis(300), ..Options::default() }
+    let turns = millpond::cli::hardware_turns(program, seed);
+    Options { turns, patience: Duration::from_millis(300), ..Options::default() }
 }
 
 /// A run through the backend.
