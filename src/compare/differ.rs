@@ -39,8 +39,6 @@ struct Differ<'t> {
     /// The latest call that ended otherwise, how it was judged.
     fate: Option<(Class, StmtId)>,
     turned: Option<Turn>,
-    /// Whether host threads of a device take part: when a call of one returns, hangs on the device, whatever the order of calls.
-    is_threaded: bool,
     compared: Compared,
     compared_pools: BTreeSet<PoolId>,
     folded: Folded,
@@ -58,7 +56,6 @@ pub fn compare(left: &Trace, right: &Trace, program: &Program, common: &Common) 
         told: [told_by(left), told_by(right)],
         fate: None,
         turned: turned(left, right, &points),
-        is_threaded: program.setup.hosts > 1 && [left, right].iter().any(|trace| trace.told == Told::Parts),
         compared: Compared::default(),
         compared_pools: BTreeSet::new(),
         folded: Folded::default(),
@@ -266,7 +263,7 @@ impl Differ<'_> {
 
     /// How something is judged that may come from an earlier difference, or from the order in which threads have called.
     fn since(&self, point: &Point, before: Option<(Class, StmtId)>) -> Cause {
-        let is_turned = self.is_threaded || self.turned.is_some_and(|turn| turn.is_before(point));
+        let is_turned = self.turned.is_some_and(|turn| turn.is_before(point));
         match (before, is_turned) {
             (Some((Class::Differs, stmt)), _) => (Class::Differs, Some(stmt)),
             (before, true) => (Class::Timing, before.map(|(_, stmt)| stmt)),

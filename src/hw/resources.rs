@@ -21,7 +21,8 @@ impl Session<'_> {
             // What another process calls its current pool is known here alone.
             Call::SetPool { device, pool } if self.program.setup.devices[*device].same_as.is_some() => {
                 self.pool(state, *pool)?;
-                if self.program.setup.pools[*pool].location.device() != Some(*device) {
+                let setup = &self.program.setup.pools[*pool];
+                if setup.imported || setup.location.device() != Some(*device) {
                     return Err(Failure::InvalidValue.into());
                 }
                 state.current[*device] = Some(*pool);
@@ -129,13 +130,20 @@ impl Session<'_> {
             Resource::Stream(stream) => self.destroy_stream(state, stream)?,
             Resource::Event(event) => {
                 let recorded = self.event(state, event)?;
-                if recorded.same_as.is_none() {
-                    driver::destroy_event(recorded.event)?;
-                }
-                for held in &mut state.events {
-                    if held.here().is_some_and(|other| other.same_as == Some(event)) {
-                        *held = Held::Gone;
+                let is_same =
+                    |held: &Held<Recorded>| held.here().and_then(|other| other.same_as) == Some(event);
+                let heir = state.events.position(is_same);
+                match heir {
+                    // Another process goes on with it.
+                    Some(heir) => {
+                        let is_other = |held: &&mut Held<Recorded>| is_same(held);
+                        state.events.iter_mut().filter(is_other).for_each(|held| {
+                            *held = Held::Here(Recorded { same_as: Some(heir), ..recorded });
+                        });
+                        state.events[heir] = Held::Here(Recorded { same_as: None, ..recorded });
                     }
+                    None if recorded.same_as.is_none() => driver::destroy_event(recorded.event)?,
+                    None => {}
                 }
                 state.events[event] = Held::Gone;
             }

@@ -178,7 +178,7 @@ impl Session<'_> {
     /// Waits, without the lock, and returns when it is its turn. What others do before that is done before the driver is asked,
     /// where that is possible.
     fn wait_in_turn(&self, host: HostId, wait: &Wait) -> Answer<()> {
-        let is_whole = matches!(wait, Wait::Copy(..) | Wait::PlainFree(..));
+        let is_whole = matches!(wait, Wait::Copy(..) | Wait::PlainFree(..) | Wait::Barrier(_));
         if !is_whole {
             self.meetings.turn_to_return(host)?;
         }

@@ -1,6 +1,6 @@
 //! Made-up scenarios: a caller that dawdles changes nothing, since the driver's time moves in calls alone.
 
-use crate::played::{compared, differing, options, play, programs, recorded, sound, turn};
+use crate::played::{compared, differing, options, play, polls, programs, recorded, sound, turn};
 use millpond::base::{Draws, Nanos};
 use millpond::compare::Class;
 use millpond::explore::generate::{Bugs, Mistake, Options, scenario};

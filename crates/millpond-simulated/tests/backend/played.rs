@@ -69,6 +69,11 @@ pub(crate) fn options(program: &Program, seed: u64) -> Options {
     Options { turns, patience: Duration::from_millis(300), ..Options::default() }
 }
 
+/// Whether the program asks a driver again and again: it then goes on a moment after what it asks for is so.
+pub(crate) fn polls(program: &Program) -> bool {
+    program.statements.iter().any(|statement| statement.text.starts_with("poll "))
+}
+
 /// A run through the backend.
 pub(crate) fn play(program: &Program, seed: u64, host: &Arc<dyn Host>, options: Options) -> Run {
     let mut chooser = Seeded::new(program, seed);
