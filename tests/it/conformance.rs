@@ -13,6 +13,8 @@ use std::fmt::Write;
 use std::fs;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/conformance.md");
+/// Where the simulated driver is called as only a program in C can call it.
+const API: &str = "crates/simulated-driver/tests/simulated/api.rs";
 
 /// Of 62 cases C and 15 cases N.
 const CASES_WITHOUT_A_SCENARIO: usize = 3;
@@ -30,22 +32,39 @@ enum Status {
     Scenario,
     /// There is one, but a part of the case is not in it, for a reason.
     ScenarioBut(&'static str),
-    /// It is about what only a program in C can pass.
+    /// There is one, and beside it a test about this part, which only a program in C can get wrong.
+    ScenarioAndApi(&'static str),
+    /// All of it is about what only a program in C can pass.
     Api(&'static str),
     AmdOnly(&'static str),
 }
 
 impl Status {
     fn has_scenario(self) -> bool {
-        matches!(self, Self::Scenario | Self::ScenarioBut(_))
+        matches!(self, Self::Scenario | Self::ScenarioBut(_) | Self::ScenarioAndApi(_))
+    }
+
+    /// Whether something of it is left to tests of the simulated driver.
+    fn needs_api(self) -> bool {
+        matches!(self, Self::ScenarioAndApi(_) | Self::Api(_))
     }
 
     fn words(self) -> String {
         match self {
             Self::Scenario => "scenario".to_owned(),
             Self::ScenarioBut(part) => format!("scenario; not in it: {part}"),
-            Self::Api(why) => format!("api: {why}"),
+            Self::ScenarioAndApi(part) => format!("scenario; api: {part}"),
+            Self::Api(part) => format!("api: {part}"),
             Self::AmdOnly(why) => format!("AMD only: {why}"),
+        }
+    }
+
+    /// The same, with these links to tests of the simulated driver.
+    fn words_with(self, tests: &str) -> String {
+        match () {
+            () if tests.is_empty() => self.words(),
+            () if self.needs_api() => format!("{}: {tests}", self.words()),
+            () => format!("{}; api: {tests}", self.words()),
         }
     }
 }
@@ -87,6 +106,27 @@ fn mutants() -> Vec<Mutant> {
     tree::tracked().into_iter().filter_map(read).collect()
 }
 
+/// The names of the tests that call the simulated driver; that of a test of case C29 begins with `c29_`.
+fn api_tests() -> Vec<String> {
+    let file = tree::tracked().into_iter().find(|file| file.path == API).expect("it is there");
+    let lines: Vec<&str> = file.text.lines().collect();
+    let tests = lines.windows(2).filter(|pair| pair[0] == "#[test]");
+    let names = tests.filter_map(|pair| pair[1].strip_prefix("fn ")?.split_once('('));
+    names.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The case that a test is named after, if it is named after one.
+fn case_of(test: &str) -> Option<String> {
+    let number = test.strip_prefix('c')?.split('_').next()?;
+    number.parse().ok().map(|number: u32| format!("C{number}"))
+}
+
+/// The tests of a case, as links.
+fn api_links(name: &str, tests: &[String]) -> String {
+    let of_case = tests.iter().filter(|test| case_of(test).as_deref() == Some(name));
+    of_case.map(|test| format!("[{test}](../{API})")).collect::<Vec<_>>().join(", ")
+}
+
 fn cases() -> impl Iterator<Item = &'static Case> {
     [cases::OF_POOLS, cases::OF_SHARING, cases::OF_GRAPHS, cases::DERIVED].into_iter().flatten()
 }
@@ -116,10 +156,10 @@ fn standing(rule: &Rule) -> String {
 fn case_table(cases: impl Iterator<Item = &'static Case>, scenarios: &[Shows]) -> String {
     let mut table =
         "| | What it is about | Source | Scenarios | Status |\n|---|---|---|---|---|\n".to_owned();
+    let tests = api_tests();
     for Case(name, text, source, status) in cases {
-        let row =
-            format!("| {name} | {text} | {source} | {} | {} |\n", links(name, scenarios), status.words());
-        table.push_str(&row);
+        let (scenarios, status) = (links(name, scenarios), status.words_with(&api_links(name, &tests)));
+        writeln!(table, "| {name} | {text} | {source} | {scenarios} | {status} |").expect("text");
     }
     table
 }
@@ -164,6 +204,7 @@ fn page(scenarios: &[Shows], mutants: &[Mutant]) -> String {
     let broken = rules_with_a_mutant(mutants);
     let total = cases().count();
     let with_scenario = cases().filter(|case| case.3.has_scenario()).count();
+    let with_api = cases().filter(|case| !case.3.has_scenario() && case.3.needs_api()).count();
     format!(
         "\
 # What Millpond takes from where, and what shows it
@@ -185,8 +226,10 @@ shown only by a scenario that expects a finding.
 {rules}
 ## Cases
 
-Cases C are taken from public tests, samples and reports, cases N follow from the documents. {with_scenario} of {total} have a scenario.
-*api* is what only a program in C can get wrong, such as null pointers; *AMD only* is not asserted for CUDA.
+Cases C are taken from public tests, samples and reports, cases N follow from the documents. {with_scenario} of {total} have a scenario,
+{with_api} more a test of the simulated driver.
+*api* is what only a program in C can get wrong, such as null pointers, with the test that calls the simulated driver so; *AMD
+only* is not asserted for CUDA.
 
 {cases}
 ## Samples of the guide
@@ -282,6 +325,20 @@ fn a_case_has_a_scenario_or_a_reason() {
     assert_eq!(samples, numbered('G', 17).collect::<Vec<_>>());
     let without = cases().filter(|case| !case.3.has_scenario()).count();
     assert_eq!(without, CASES_WITHOUT_A_SCENARIO, "cases without a scenario; the number may only go down");
+}
+
+#[test]
+fn what_only_a_program_in_c_can_get_wrong_has_a_test() {
+    let tests = api_tests();
+    assert!(tests.len() > 10, "{tests:?}");
+    for Case(name, _, _, status) in cases() {
+        let links = api_links(name, &tests);
+        assert!(!status.needs_api() || !links.is_empty(), "{name}: {}; no test in {API}", status.words());
+    }
+    let known: BTreeSet<&str> = cases().map(|case| case.0).collect();
+    for (test, case) in tests.iter().filter_map(|test| Some((test, case_of(test)?))) {
+        assert!(known.contains(&case[..]), "{test} in {API}: there is no case {case}");
+    }
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use simulated_driver::{DeviceMemory, Kernel, Parameters};
 
-/// The kernel.
+/// The kernel: it looks at the words that it was told of, runs for the stated time, and looks at them again. Its parameters are that
+/// time in nanoseconds, the address of its report, the number of words, and what it is told of each.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spin;
+pub struct Spin;
 
 /// A word that it looks at.
 #[derive(Clone, Copy)]

@@ -6,7 +6,8 @@
 
 mod kernel;
 
-use kernel::Spin;
+pub use kernel::Spin;
+
 use millpond::base::Nanos;
 use millpond::hw::{Host, KERNEL};
 use millpond::scenario::Program;

@@ -33,6 +33,13 @@ enum Place {
 }
 
 impl DeviceMemory {
+    /// Memory of which these ranges, each with its start and its size, are handed out: for who tries a kernel without a driver.
+    pub fn of(ranges: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut memory = Self::default();
+        ranges.into_iter().for_each(|(start, size)| memory.map(start, size));
+        memory
+    }
+
     /// Reads bytes from an address on.
     pub fn read(&mut self, address: u64, into: &mut [u8]) {
         let mut left = into;

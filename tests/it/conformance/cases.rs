@@ -2,7 +2,7 @@
 //! where it has none.
 
 use super::Case;
-use super::Status::{AmdOnly, Api, Scenario, ScenarioBut};
+use super::Status::{AmdOnly, Api, Scenario, ScenarioAndApi, ScenarioBut};
 
 /// Cases of public tests, samples and reports, about streams and pools.
 pub(super) const OF_POOLS: &[Case] = &[
@@ -80,7 +80,7 @@ pub(super) const OF_POOLS: &[Case] = &[
         "C16",
         "high marks take no value but 0, current figures none",
         "hip-tests, catch/unit/memory; CCCL, memory_pools.cu",
-        ScenarioBut("unknown numbers of attributes: the language has names"),
+        ScenarioAndApi("unknown numbers of attributes"),
     ),
     Case(
         "C17",
@@ -136,7 +136,7 @@ pub(super) const OF_POOLS: &[Case] = &[
         "C27",
         "destroying a pool twice, or the default pool, is an error",
         "hip-tests, catch/unit/memory",
-        ScenarioBut("the null pool: the language has names"),
+        ScenarioAndApi("the null pool"),
     ),
     Case(
         "C28",
@@ -160,13 +160,13 @@ pub(super) const OF_POOLS: &[Case] = &[
         "C31",
         "wrong arguments of an allocation; the largest size is out of memory",
         "hip-tests, MallocFromPoolAsync_Negative",
-        ScenarioBut("null pointers and bad handles: the language has names"),
+        ScenarioAndApi("null pointers, bad handles"),
     ),
     Case(
         "C32",
         "a second free after the synchronise is an error",
         "hip-tests, hipFreeAsync_Negative_Parameters",
-        ScenarioBut("bad handles: the language has names; the test runs on AMD devices only"),
+        ScenarioAndApi("bad handles (the test runs on AMD devices only)"),
     ),
     Case(
         "C33",
@@ -212,7 +212,7 @@ pub(super) const OF_SHARING: &[Case] = &[
         "C39",
         "what a grant refuses; the own device",
         "hip-tests, MemPoolSetAccess; CCCL, memory_pools.cu",
-        ScenarioBut("bad flags and numbers of devices: the language has names"),
+        ScenarioAndApi("bad flags, numbers of devices"),
     ),
     Case(
         "C40",
@@ -236,7 +236,7 @@ pub(super) const OF_SHARING: &[Case] = &[
         "C43",
         "a pool without a kind of handle cannot be exported",
         "hip-tests, catch/unit/memory; CCCL, memory_pools.cu",
-        ScenarioBut("null arguments: the language has names"),
+        ScenarioAndApi("null arguments"),
     ),
     Case(
         "C44",
@@ -314,7 +314,7 @@ pub(super) const OF_GRAPHS: &[Case] = &[
         "C57",
         "what setting a figure of the graphs' memory refuses",
         "hip-tests, catch/unit/graph",
-        ScenarioBut("devices have names here: a wrong number is for the simulated driver"),
+        ScenarioAndApi("numbers of devices"),
     ),
     Case(
         "C58",

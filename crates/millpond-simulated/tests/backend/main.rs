@@ -5,5 +5,7 @@
 mod command;
 mod faults;
 mod generated;
+mod kernel;
 mod played;
+mod ptx;
 mod scenarios;
