@@ -86,6 +86,8 @@ pub(super) enum Work {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fence {
     pub(super) submitted: Vec<Ticket>,
+    /// Of an event, what it had captured.
+    pub(super) record: Option<(EventId, Option<Ticket>)>,
     pub(super) events: Vec<driver::Event>,
 }
 
@@ -476,8 +478,17 @@ impl Session<'_> {
     /// Work that is to be waited for, as it is now. Only another thread can add to it before the driver is asked.
     fn fence(&self, state: &State<'_>, work: &Work, target: Target) -> Answer<Fence> {
         let mut fence = Fence::default();
-        if self.program.setup.hosts == 1 || matches!(work, Work::Event(..)) {
+        if self.program.setup.hosts == 1 {
             return Ok(fence);
+        }
+        if let (Work::Event(device, event), Target::Event(id)) = (work, target) {
+            self.enter(*device)?;
+            let (aside, copy) = (driver::create_stream(true, 0)?, driver::create_event(false, false)?);
+            driver::wait(aside, *event)?;
+            driver::record(copy, aside)?;
+            driver::destroy_stream(aside)?;
+            fence.record = Some((id, self.event(state, id)?.latest));
+            fence.events.push(copy);
         }
         for (stream, setup) in self.program.setup.streams.iter_enumerated() {
             let is_meant = match target {

@@ -220,14 +220,21 @@ impl Session<'_> {
     /// Waits for work as it was when the call was made. Where other threads have put more into its streams since, it is waited for
     /// the events that were recorded then.
     fn synchronise(&self, work: &Work, fence: &Fence) -> Answer<()> {
-        let submitted = &self.lock().submitted.clone();
-        let has_grown = fence.submitted.iter().any(|ticket| submitted[ticket.stream.index()] != ticket.seq);
+        let state = self.lock();
+        let has_grown =
+            fence.submitted.iter().any(|ticket| state.submitted[ticket.stream.index()] != ticket.seq);
+        let is_another = fence.record.is_some_and(|(event, record)| {
+            self.event(&state, event).map_or(true, |recorded| recorded.latest != record)
+        });
+        drop(state);
         match work {
+            _ if has_grown || is_another => {
+                fence.events.iter().try_for_each(|event| driver::synchronise_event(*event))?;
+            }
             Work::Event(device, event) => {
                 self.enter(*device)?;
                 driver::synchronise_event(*event)?;
             }
-            _ if has_grown => fence.events.iter().try_for_each(|event| driver::synchronise_event(*event))?,
             Work::Stream(device, stream) => {
                 self.enter(*device)?;
                 driver::synchronise_stream(*stream)?;
