@@ -31,6 +31,11 @@ struct Case {
     /// When the timer is read first, and by how much it grows from one reading to the next.
     timer: u64,
     tick: u64,
+    /// Whether the timer stands still.
+    is_frozen: bool,
+    /// How many ticks the clock has in a nanosecond, and where it begins.
+    rate: u64,
+    clock: u64,
 }
 
 /// What a launch leaves behind.
@@ -77,7 +82,8 @@ fn case(number: u64) -> Case {
     let timer = if draws.below(4) == 0 { u64::MAX - draws.below(1_000) } else { draws.between(0, u64::MAX) };
     let report =
         if draws.below(10) == 0 { [1, 2, 3, 1] } else { [0, 8, 9, 10].map(|word| word * draws.below(2)) };
-    Case { nanoseconds, count, stamps, holds, report, others, timer, tick }
+    let (is_frozen, rate, clock) = (draws.below(6) == 0, draws.between(1, 4), draws.between(0, u64::MAX));
+    Case { nanoseconds, count, stamps, holds, report, others, timer, tick, is_frozen, rate, clock }
 }
 
 /// One of few, so that different words may hold the same.
@@ -121,13 +127,18 @@ impl Case {
         self.left(memory)
     }
 
-    /// By the module. The kernel has run for the stated time, and has then gone on at once.
+    /// By the module. The kernel has run for the stated time, and has then gone on at once; by a clock of four ticks a nanosecond where
+    /// the timer stands still.
     fn run(&self, module: &Module) -> Answer<Left> {
         let mut launch = Launch { case: self, memory: self.memory(), read: 0 };
         module.run(&self.parameters(), &mut launch)?;
         let Launch { memory, read, .. } = launch;
         let passed = |reads: u64| reads.saturating_sub(1) * self.tick;
-        if passed(read) < self.nanoseconds || read > 2 && passed(read - 1) >= self.nanoseconds {
+        let is_over = |reads: u64| match self.is_frozen && self.nanoseconds > 0 {
+            true => passed(reads) * self.rate > 4 * self.nanoseconds,
+            false => passed(reads) >= self.nanoseconds,
+        };
+        if !is_over(read) || read > 2 && is_over(read - 1) {
             return Err(format!("it runs for {} ns of {}", passed(read), self.nanoseconds));
         }
         Ok(self.left(memory))
@@ -165,7 +176,14 @@ impl Device for Launch<'_> {
             self.case.others_write(&mut self.memory);
         }
         self.read += 1;
-        self.case.timer.wrapping_add((self.read - 1) * self.case.tick)
+        match self.case.is_frozen {
+            true => self.case.timer,
+            false => self.case.timer.wrapping_add((self.read - 1) * self.case.tick),
+        }
+    }
+
+    fn clock(&mut self) -> u64 {
+        self.case.clock.wrapping_add(self.read.saturating_sub(1) * self.case.tick * self.case.rate)
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) trait Device {
     fn store(&mut self, address: u64, value: u64);
     /// The global timer, in nanoseconds.
     fn timer(&mut self) -> u64;
+    /// The clock of the processor, in its ticks.
+    fn clock(&mut self) -> u64;
 }
 
 /// What is wrong with a text or with a run, with the line where it is.
@@ -67,6 +69,7 @@ struct Address(Value, u64);
 enum Instruction {
     Move(usize, Value),
     Timer(usize),
+    Clock(usize),
     Compute(fn(u64, u64) -> u64, usize, Value, Value),
     Compare(fn(&u64, &u64) -> bool, usize, Value, Value),
     Select(usize, Value, Value, usize),
@@ -223,6 +226,7 @@ impl<'t> Names<'t> {
     fn instruction(&self, name: &str, operands: &[&str]) -> Option<Instruction> {
         let known = match (name, operands) {
             ("mov.u64", [to, "%globaltimer"]) => Instruction::Timer(self.register(to)?),
+            ("mov.u64", [to, "%clock64"]) => Instruction::Clock(self.register(to)?),
             ("mov.u64" | "mov.b64", [to, from]) => {
                 let value = self.value(from).or_else(|| self.parameter(from));
                 Instruction::Move(self.register(to)?, value?)
@@ -378,6 +382,7 @@ impl Thread {
             Instruction::Fence => {}
             Instruction::Move(to, from) => self.registers[to] = Some(self.value(from)?),
             Instruction::Timer(to) => self.registers[to] = Some(device.timer()),
+            Instruction::Clock(to) => self.registers[to] = Some(device.clock()),
             Instruction::Compute(compute, to, one, other) => {
                 self.registers[to] = Some(compute(self.value(one)?, self.value(other)?));
             }
@@ -404,6 +409,10 @@ impl Thread {
 struct Nothing;
 
 impl Device for Nothing {
+    fn clock(&mut self) -> u64 {
+        78
+    }
+
     fn load(&mut self, _: u64) -> u64 {
         0
     }
@@ -441,7 +450,7 @@ fn what_is_not_known_is_named_with_its_line() {
         "ld.volatile.global.u64 %x, [8];",
         "st.volatile.global.u64 [%x - 8], %y;",
         "add.u64 %x, %y;",
-        "mov.u64 %x, %clock64;",
+        "mov.u64 %x, %laneid;",
         ".reg .b32 %z;",
         ".reg .b64 %x;",
         ".shared .b8 c[4];",
@@ -472,6 +481,10 @@ fn what_is_not_known_is_named_with_its_line() {
 fn instructions_compute() {
     struct Stored(Vec<u64>);
     impl Device for Stored {
+        fn clock(&mut self) -> u64 {
+            78
+        }
+
         fn load(&mut self, address: u64) -> u64 {
             address + 1
         }
@@ -486,6 +499,7 @@ fn instructions_compute() {
     for (code, expected) in [
         ("mov.u64 %x, 7;", 7),
         ("mov.u64 %x, %globaltimer;", 77),
+        ("mov.u64 %x, %clock64;", 78),
         ("ld.param.u64 %x, [a];", 5),
         ("mov.b64 %y, b;\nadd.u64 %y, %y, 4;\nld.param.u64 %x, [%y + 4];", 0x0f0e_0d0c_0b0a_0908),
         ("mov.u64 %y, 16;\nld.volatile.global.u64 %x, [%y + 8];", 25),
