@@ -295,13 +295,13 @@ fn on_hardware(changed: Changed, seed: u64, with: &[String], played: &Played) ->
     let Changed { scenario, program, .. } = changed;
     let scenario = scenario.with_played(played.clone());
     let mut recorder = Recorder::of_device();
-    played.replay_told(&mut recorder);
-    if let Some(broken) = played.broken() {
+    played.events.replay_told(&mut recorder);
+    if let Some(broken) = &played.broken {
         let line = program.statements[broken.stmt].line;
         outside::print_error(&format!("the run on hardware ends at line {line}: {}\n", broken.reason));
     }
     let trace = recorder.finish().map_err(|error| Complaint::impossible(error.to_string()))?;
     let origin = scenario.origin(&program, seed);
-    let (with, met) = (with.to_vec(), played.met().to_vec());
+    let (with, met) = (with.to_vec(), played.met.clone());
     Ok(Side { program, origin, backend: "cuda", with, trace, met })
 }

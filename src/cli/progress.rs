@@ -31,6 +31,7 @@ impl Progress {
     }
 
     /// No call made of a run that takes as long as it takes.
+    #[cfg(feature = "cuda")]
     pub(super) fn of_calls() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{spinner} {human_pos} calls, {elapsed}");
@@ -38,6 +39,7 @@ impl Progress {
     }
 
     /// One more thing is done.
+    #[cfg(feature = "cuda")]
     pub(super) fn one_more(&self) {
         self.done(usize::try_from(self.0.position()).unwrap_or_default() + 1);
     }
@@ -62,10 +64,11 @@ impl Progress {
 
     /// Removes the line.
     pub(super) fn end(self) {
-        self.clear();
+        self.0.finish_and_clear();
     }
 
-    /// Removes the line, for who does not own it alone.
+    /// The same, for who does not own it alone.
+    #[cfg(feature = "cuda")]
     pub(super) fn clear(&self) {
         self.0.finish_and_clear();
     }

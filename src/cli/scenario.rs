@@ -317,7 +317,7 @@ impl Scenario {
         let profile = self.profile.as_ref().map_or("default", |(name, _)| name).to_owned();
         let (setup, untimed) = (&program.setup, self.choices.is_some());
         let (jitter, strategy) = (setup.jitter, Strategy::of(program));
-        let hardware = self.played.as_ref().map(|played| played.on().to_owned());
+        let hardware = self.played.as_ref().map(|played| played.on.clone());
         Origin { path, model, profile, seed, untimed, jitter, strategy, hardware }
     }
 
@@ -548,10 +548,10 @@ impl Scenario {
         report: &mut impl Sink,
     ) -> (Verdict, Ending) {
         if let Some(played) = &self.played {
-            let mut judge = Expectations::of_hardware(program, played.silent());
-            played.replay(&mut (&mut judge, report));
-            let verdict = Verdict { met: played.met().to_vec(), ..judge.finish(played.broken()) };
-            return (verdict, Ending { at: played.end(), stop: None });
+            let mut judge = Expectations::of_hardware(program, &played.silent);
+            played.events.replay(&mut (&mut judge, report));
+            let verdict = Verdict { met: played.met.clone(), ..judge.finish(played.broken.clone()) };
+            return (verdict, Ending { at: played.end, stop: None });
         }
         let mut books = Checked(cfg!(debug_assertions).then(|| Accounting::new(&program.setup)));
         let sink = (&mut books, report);

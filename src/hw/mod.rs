@@ -22,6 +22,7 @@ mod resources;
 mod session;
 mod structures;
 mod threads;
+mod transfers;
 mod turns;
 
 pub use calibrate::{Measured, calibrate};

@@ -1,46 +1,8 @@
 //! The backend of a build without one.
 
-use super::Observe;
-use crate::base::{Nanos, StmtId};
+use super::{Observe, Played};
 use crate::cli::{Complaint, Scenario, Status};
-use crate::oracle::{Broken, Met};
-
 use crate::scenario::Program;
-use crate::trace::Sink;
-
-/// There is no run on hardware.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::cli) enum Played {}
-
-impl Played {
-    pub(in crate::cli) fn replay(&self, _: &mut impl Sink) {
-        match *self {}
-    }
-
-    pub(in crate::cli) fn replay_told(&self, _: &mut impl Sink) {
-        match *self {}
-    }
-
-    pub(in crate::cli) fn silent(&self) -> &[StmtId] {
-        match *self {}
-    }
-
-    pub(in crate::cli) fn broken(&self) -> Option<Broken> {
-        match *self {}
-    }
-
-    pub(in crate::cli) fn on(&self) -> &str {
-        match *self {}
-    }
-
-    pub(in crate::cli) fn end(&self) -> Nanos {
-        match *self {}
-    }
-
-    pub(in crate::cli) fn met(&self) -> &[Met] {
-        match *self {}
-    }
-}
 
 /// Says what to do.
 ///

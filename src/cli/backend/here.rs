@@ -1,11 +1,11 @@
 //! The backend of a build that has one.
 
 use super::turns::turns;
-use super::{Observe, machine::ThisMachine};
-use crate::base::{Code, Diagnostic, Nanos, StmtId};
+use super::{Events, Observe, Played, machine::ThisMachine};
+use crate::base::{Code, Diagnostic};
 use crate::cli::{Complaint, Scenario, Status, outside};
 use crate::engine::{Chooser, Seeded};
-use crate::hw::{self, Host, Run, Unsupported};
+use crate::hw::{self, Host, Log, Unsupported};
 use crate::oracle::{Broken, Met};
 
 use crate::scenario::Program;
@@ -27,46 +27,13 @@ fn host() -> Arc<dyn Host> {
     HOST.get().cloned().unwrap_or_else(|| Arc::new(ThisMachine::default()))
 }
 
-/// What a run on hardware has shown.
-#[derive(Clone, Debug)]
-pub(in crate::cli) struct Played {
-    run: Arc<Run>,
-    met: Vec<Met>,
-    on: String,
-}
-
-impl Played {
-    pub(in crate::cli) fn replay(&self, sink: &mut impl Sink) {
-        self.run.log.replay(sink);
+impl Events for Log {
+    fn replay(&self, mut sink: &mut dyn Sink) {
+        Log::replay(self, &mut sink);
     }
 
-    /// The same, without times that were inferred.
-    pub(in crate::cli) fn replay_told(&self, sink: &mut impl Sink) {
-        self.run.log.replay_told(sink);
-    }
-
-    /// The statements of expectations that hardware says nothing about.
-    pub(in crate::cli) fn silent(&self) -> &[StmtId] {
-        &self.run.silent
-    }
-
-    /// Why it was given up, if it was.
-    pub(in crate::cli) fn broken(&self) -> Option<Broken> {
-        self.run.stop.as_ref().map(|stop| Broken { stmt: stop.stmt, reason: stop.reason.clone() })
-    }
-
-    /// The devices, and their driver.
-    pub(in crate::cli) fn on(&self) -> &str {
-        &self.on
-    }
-
-    pub(in crate::cli) fn end(&self) -> Nanos {
-        self.run.log.end()
-    }
-
-    /// Where kernels have met in their memory.
-    pub(in crate::cli) fn met(&self) -> &[Met] {
-        &self.met
+    fn replay_told(&self, mut sink: &mut dyn Sink) {
+        Log::replay_told(self, &mut sink);
     }
 }
 
@@ -105,7 +72,14 @@ pub(in crate::cli) fn play(
         found: overlap.found,
         late: overlap.late,
     });
-    Ok(Ok(Played { met: met.collect(), on: named(&run.devices), run: Arc::new(run) }))
+    Ok(Ok(Played {
+        on: named(&run.devices),
+        met: met.collect(),
+        broken: run.stop.map(|stop| Broken { stmt: stop.stmt, reason: stop.reason }),
+        end: run.log.end(),
+        events: Arc::new(run.log),
+        silent: run.silent,
+    }))
 }
 
 fn named(devices: &[hw::Device]) -> String {

@@ -18,13 +18,43 @@ use absent as chosen;
 #[cfg(feature = "cuda")]
 use here as chosen;
 
-pub(super) use chosen::{Played, measured_profile, play};
+pub(super) use chosen::{measured_profile, play};
 #[cfg(feature = "cuda")]
 pub use here::on_host;
 #[cfg(feature = "cuda")]
 pub use turns::turns as hardware_turns;
 
+use crate::base::{Nanos, StmtId};
+use crate::oracle::{Broken, Met};
+use crate::trace::Sink;
 use clap::ValueEnum;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a run on hardware has shown.
+#[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "only the other builds make one"))]
+#[derive(Clone, Debug)]
+pub(super) struct Played {
+    pub(super) events: Arc<dyn Events>,
+    /// The devices, and their driver.
+    pub(super) on: String,
+    /// The statements of expectations that hardware says nothing about.
+    pub(super) silent: Vec<StmtId>,
+    /// Where kernels have met in their memory.
+    pub(super) met: Vec<Met>,
+    /// Why it was given up, if it was.
+    pub(super) broken: Option<Broken>,
+    /// The time of its last event.
+    pub(super) end: Nanos,
+}
+
+/// The events of a run on hardware.
+pub(super) trait Events: fmt::Debug + Send + Sync {
+    /// Tells all of them.
+    fn replay(&self, sink: &mut dyn Sink);
+    /// The same, without times that were inferred.
+    fn replay_told(&self, sink: &mut dyn Sink);
+}
 
 /// What a scenario runs on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
