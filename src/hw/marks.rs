@@ -6,7 +6,7 @@
 use super::driver::{self, Answer, Event, Stream};
 use super::log::{Log, What};
 use crate::base::{DeviceId, HostId, Nanos, StmtId};
-use crate::trace::Ticket;
+use crate::trace::{Cut, Ticket};
 use std::collections::BTreeMap;
 
 /// An event that was recorded at the start or the end of an operation.
@@ -63,11 +63,12 @@ impl Marks {
         }
     }
 
-    /// Tells the times of what has completed.
-    pub(super) fn tell(&mut self, log: &mut Log) {
+    /// Tells the times of what the host has seen complete; without a cut of all. Nothing is asked of events beside their times: to
+    /// see an event complete would be an order of its own.
+    pub(super) fn tell(&mut self, log: &mut Log, seen: Option<&Cut>) {
         let Self { bases, pending, spare } = self;
         pending.retain(|mark| {
-            if driver::query_event(mark.event) != Ok(true) {
+            if seen.is_some_and(|seen| !mark.ticket.within(seen)) {
                 return true;
             }
             if let Some(Base { event, at }) = bases.get(&mark.device)

@@ -97,6 +97,11 @@ impl Order {
         join(&mut self.lanes[stream.index()].clock, &self.seen);
     }
 
+    /// What the host has seen complete.
+    pub(super) fn seen(&self) -> &Cut {
+        &self.seen
+    }
+
     /// The host has seen this much complete.
     pub(super) fn saw(&mut self, cut: &Cut) {
         join(&mut self.seen, cut);

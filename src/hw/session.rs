@@ -398,7 +398,7 @@ impl<'r> Session<'r> {
             state.stop = Some(super::Stop { stmt: last.1, reason: format!("the device reports {code}") });
         }
         let State { marks, log, launches, .. } = &mut *state;
-        marks.tell(log);
+        marks.tell(log, None);
         log.close();
         let overlaps = if waited.is_ok() { launches.overlaps() } else { Vec::new() };
         self.give_back(&mut state);

@@ -262,8 +262,8 @@ impl Session<'_> {
                 join(&mut state.observed, &cut);
                 let observed = state.observed.clone();
                 state.log.host(now, by, None, What::Synchronised(observed));
-                let State { marks, log, .. } = state;
-                marks.tell(log);
+                let State { marks, log, order, .. } = state;
+                marks.tell(log, Some(order.seen()));
             }
             Wait::Poll(_, cut) => {
                 self.saw(state, &cut);
