@@ -1,6 +1,6 @@
 //! Runs on the simulated driver beside runs of the simulation; one at a time, since there is one driver in a process.
 
-use millpond::compare::{self, Class, Common, Comparison, Recorder, Trace};
+use millpond::compare::{self, Common, Comparison, Recorder, Trace};
 use millpond::engine::{self, Chooser, Seeded};
 use millpond::hw::{self, Host, Options, Run};
 use millpond::profile::Profile;
@@ -100,10 +100,9 @@ pub(crate) fn compared(program: &Program, seed: u64, run: &Run) -> Comparison {
     compare::compare(&simulated(program, seed), &recorded(run), program, &Common::all())
 }
 
-/// What differs and is not left open by documents, a line each.
+/// What differs, a line each.
 pub(crate) fn differing(program: &Program, comparison: &Comparison) -> Vec<String> {
-    let differing = comparison.differences.iter().filter(|difference| difference.class != Class::Unspecified);
-    let told = differing.map(|difference| {
+    let told = comparison.differences.iter().map(|difference| {
         let statement = &program.statements[difference.key.stmt];
         format!(
             "{} {:?} line {}: {}: {:?} | {:?}",

@@ -22,8 +22,13 @@ fn guide_and_reuse_do_what_the_simulation_says() {
             let run = play(&program, 0, &host, Options { observe, ..options(&program, 0) });
             assert_eq!(run.stop, None, "{name}");
             assert_eq!(run.overlaps, [], "{name}");
-            let comparison = compared(&program, 0, &run);
+            let mut comparison = compared(&program, 0, &run);
             assert!(comparison.compared.calls > 0, "{name}");
+            // Devices of several driver versions are several machines.
+            comparison.differences.retain(|difference| {
+                let text = &program.statements[difference.key.stmt].text;
+                difference.class != Class::Unspecified || !text.contains("_driver.driver == ")
+            });
             wrong.extend(
                 differing(&program, &comparison).iter().map(|line| format!("{name}, {observe:?}: {line}")),
             );
