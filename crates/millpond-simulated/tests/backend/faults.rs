@@ -147,6 +147,27 @@ error[overlap]: line 5: a: work(x)
     assert!(json.out.trim_end().ends_with(&format!("{overlaps}}}")), "{}", json.out);
 }
 
+/// Where something else has written meanwhile, that is in order, kernels expect what it has written, however it is ordered.
+const ORDERED: [(&str, &str); 5] = [
+    ("what the host has seen", "sync a\nb: work(x)\nsync b\na: look(x)\n"),
+    ("events", "a: record first\nb: wait first\nb: work(x)\nb: record second\na: wait second\na: look(x)\n"),
+    ("the legacy default stream", "legacy: work(x)\na: look(x)\n"),
+    ("a copy of what nobody has written", "a: copy x from buffer\na: look(x)\n"),
+    ("a copy of what a kernel has written", "a: y = alloc 1MiB\na: work(y)\na: copy x from y\na: look(x)\n"),
+];
+
+#[test]
+fn kernels_in_order_find_what_was_written_last() {
+    for (what, rest) in ORDERED {
+        let text = format!(
+            "stream a, b\nevent first, second\nhost_buffer buffer 1MiB pinned\nkernel work(x: write) takes 10us\n\
+             kernel look(x: read) takes 5us\na: x = alloc 1MiB\na: work(x)\n{rest}sync gpu0\n"
+        );
+        let ran = millpond(&["run", "-", "--backend", "cuda"], &text, &[]);
+        assert_eq!((ran.status, ran.out.contains("overlap")), (0, false), "{what}: {}{}", ran.out, ran.err);
+    }
+}
+
 #[test]
 fn an_unknown_fault_is_an_error() {
     let ran = millpond(&["run", "-", "--backend", "cuda"], "stream a\n", &[(VARIABLE, "no_such")]);
