@@ -90,7 +90,9 @@ fn broken(all: &BTreeMap<Id, Both<'_>>, order: &Order, side: usize, folded: &mut
         for ticket in before.into_iter().chain(order.after(own).iter().copied()) {
             let Some(earlier) = by_ticket.get(&ticket) else { continue };
             if earlier.ended[1 - side] > both.ended[1 - side] {
-                tell(both, earlier, Class::Differs, folded);
+                // Who is behind the signal of a function is not behind its return.
+                let is_early = earlier.operations[side].tells && ticket.stream != own.stream;
+                tell(both, earlier, if is_early { Class::Unspecified } else { Class::Differs }, folded);
             }
         }
     }

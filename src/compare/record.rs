@@ -171,7 +171,8 @@ impl Recorder {
         let nth = std::mem::replace(count, *count + 1);
         self.operations.insert(ticket, self.trace.operations.len() as u32);
         let (runs, ended, after) = (runs(call), None, Vec::new());
-        self.trace.operations.push(Operation { by, nth, ticket, runs, ended, after });
+        let tells = matches!(call, Call::HostFunction { gives: Some(_), .. });
+        self.trace.operations.push(Operation { by, nth, ticket, runs, tells, ended, after });
     }
 
     fn operation(&mut self, event: &Event<'_>) -> Option<&mut Operation> {

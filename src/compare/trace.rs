@@ -198,6 +198,8 @@ pub struct Operation {
     pub ticket: Ticket,
     /// Whether it runs for a time: a kernel, a copy, a function of the host, a part of a collective.
     pub runs: bool,
+    /// Whether others may learn of it a moment before it has ended: a function of the host that gives a signal.
+    pub tells: bool,
     /// When it ended, if it did.
     pub ended: Option<Nanos>,
     /// The latest operation of each other stream that is ordered before its end, where that was told: what is before those, is

@@ -108,3 +108,31 @@ fn ends_are_held_against_the_order() {
     // The two functions are in no order.
     assert_eq!(told(&against(&program, 1, &late(8))), [(9, 8, Class::Unspecified)]);
 }
+
+/// A function of the host gives its signal before it returns, so that who goes on with that may be faster; what comes before the
+/// function is complete nevertheless.
+#[test]
+fn a_signal_comes_before_the_end_of_its_function() {
+    let program = load(SIGNALLED);
+    let differs = |of: u32| {
+        let ends =
+            |stmt: StmtId, at: Nanos| if line(&program, stmt) == of { Nanos(at.0 + 40_000) } else { at };
+        let comparison = against(&program, 1, &ends);
+        let ends =
+            comparison.differences.iter().filter(|difference| matches!(difference.what, What::Ends(_)));
+        ends.map(|difference| (line(&program, difference.key.stmt), difference.class)).collect::<Vec<_>>()
+    };
+    assert_eq!(differs(4), [(6, Class::Unspecified), (7, Class::Differs)]);
+    assert_eq!(differs(3), [(4, Class::Differs)]);
+}
+
+const SIGNALLED: &str = "\
+stream a, b
+kernel k() takes 10us
+a: k()
+a: host takes 5us signal given
+await given
+b: k()
+a: k()
+sync gpu0
+";

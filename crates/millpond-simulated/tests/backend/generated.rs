@@ -53,42 +53,71 @@ fn shown(run: &Run) -> Vec<String> {
     shown.lines().filter(|line| !of_system(line)).map(str::to_owned).collect()
 }
 
-/// A small scenario under a number, of one host thread; now and then without a wait, of which a driver knows nothing.
+/// A small scenario under a number; now and then without a wait, of which a driver knows nothing.
 fn program(number: u64) -> Option<Program> {
     let mut draws = Draws::new(number, 20);
     let bugs = if draws.below(4) == 0 { Bugs::One(Mistake::MissingWait) } else { Bugs::None };
     let (operations, streams) = (draws.between(4, 40), draws.between(1, 5) as usize);
     let made = scenario(&Options { seed: number, operations, streams, bugs }).ok()?;
     let program = programs(&made.text).swap_remove(0);
-    (program.setup.hosts == 1 && hw::unsupported(&program).is_empty()).then_some(program)
+    hw::unsupported(&program).is_empty().then_some(program)
+}
+
+fn budget(full: usize, usual: usize) -> usize {
+    if std::env::var_os("MILLPOND_FULL").is_some_and(|value| value == "1") { full } else { usual }
+}
+
+/// A run under a number is as its simulation, but for differences of these classes; says how many allocations it has.
+fn is_as_simulated(program: &Program, number: u64, run: &Run, open: &[Class]) -> u64 {
+    let comparison = compared(program, number, run);
+    let differs = comparison.differences.iter().any(|difference| !open.contains(&difference.class));
+    assert!(!differs, "{number}: {}", differing(program, &comparison).join("\n"));
+    comparison.compared.allocations
+}
+
+fn dawdles(number: u64) -> Arc<dyn Host> {
+    Arc::new(Dawdles { host: sound(), delays: Mutex::new(Draws::new(number, 21)) })
 }
 
 #[test]
 fn made_up_scenarios_do_what_the_simulation_says_however_long_the_caller_takes() {
     let _turn = turn();
-    let budget =
-        if std::env::var_os("MILLPOND_FULL").is_some_and(|value| value == "1") { 10_000 } else { 200 };
     let (mut count, mut allocations, mut overlaps) = (0, 0, 0);
-    for number in 0.. {
-        if count == budget {
-            break;
-        }
-        let Some(program) = program(number) else { continue };
+    let one = (0..).filter_map(|number| program(number).map(|program| (number, program)));
+    for (number, program) in one.filter(|(_, program)| program.setup.hosts == 1).take(budget(10_000, 200)) {
         count += 1;
         let run = play(&program, number, &sound(), options(&program, number));
-        let comparison = compared(&program, number, &run);
-        let is_open = |class| class != Class::Differs && polls(&program);
-        let differs = comparison.differences.iter().any(|difference| !is_open(difference.class));
-        assert!(!differs, "{number}: {}", differing(&program, &comparison).join("\n"));
-        allocations += comparison.compared.allocations;
+        let open: &[Class] = if polls(&program) { &[Class::Timing, Class::Unspecified] } else { &[] };
+        allocations += is_as_simulated(&program, number, &run, open);
         overlaps += u64::from(!run.overlaps.is_empty());
-        let dawdles: Arc<dyn Host> =
-            Arc::new(Dawdles { host: sound(), delays: Mutex::new(Draws::new(number, 21)) });
-        let again = play(&program, number, &dawdles, options(&program, number));
+        let again = play(&program, number, &dawdles(number), options(&program, number));
         let (one, other) = (shown(&run), shown(&again));
         let apart = one.iter().zip(&other).find(|(one, other)| one != other);
         assert_eq!((apart, one.len()), (None, other.len()), "{number}");
     }
     println!("{count} made-up scenarios, {allocations} allocations; in {overlaps} of them kernels have met");
     assert!(allocations > count && overlaps > 0, "{allocations} {overlaps}");
+}
+
+/// Host threads take the turns of the simulation, but they do not take its time. Of what a thread learns from a function in a stream
+/// a driver knows nothing.
+#[test]
+fn made_up_threads_do_what_the_simulation_says_however_long_the_caller_takes() {
+    let _turn = turn();
+    let is_fit = |program: &Program| {
+        let texts = || program.statements.iter().map(|statement| statement.text.as_str());
+        program.setup.hosts > 1 && !texts().any(|text| text.contains(" host ") && text.contains(" signal "))
+    };
+    let all = (0..).filter_map(|number| program(number).map(|program| (number, program)));
+    let (mut count, mut allocations) = (0, 0);
+    for (number, program) in all.filter(|(_, program)| is_fit(program)).take(budget(200, 4)) {
+        count += 1;
+        for host in [sound(), dawdles(number)] {
+            let run = play(&program, number, &host, options(&program, number));
+            assert_eq!(run.stop, None, "{number}");
+            allocations += is_as_simulated(&program, number, &run, &[Class::Timing, Class::Unspecified]);
+        }
+    }
+    println!("{count} made-up scenarios of several threads, {allocations} allocations");
+    assert!(allocations > 2 * count);
 }
