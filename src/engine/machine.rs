@@ -24,10 +24,9 @@ use crate::model::{Allocator, Denied, Known, Request};
 use crate::order::{Effect, Operation, Order, Runs};
 use crate::trace::{
     Call, Cause, Decision, Detail, DeviceSetup, Event, Failure, HostCosts, Kind, Policy, PoolSetup,
-    PoolState, Reply, Setup, Sink, StreamSetup, Takes, Ticket, join,
+    PoolState, Reply, Returns, Setup, Sink, StreamSetup, Takes, Ticket, join,
 };
 use std::task::Poll;
-use transfer::Returns;
 
 /// Devices, their allocator, and the host threads that call them.
 #[derive(Debug)]

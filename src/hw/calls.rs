@@ -4,8 +4,11 @@
 
 use super::driver::{self, CudaError, Stream};
 use super::log::What;
+use super::marks::Point;
+use super::meetings::{Giver, Waiting};
 use super::session::{Held, Session, State, failure_of};
 use super::transfers::Transfer;
+use super::waits::{Fence, Work};
 use crate::base::{Bytes, DeviceId, EventId, HostId, Nanos, PoolId, SignalId, StmtId, StreamId};
 use crate::trace::{AllocId, Call, Failure, Imported, Reach, Reply, Takes, Target, Ticket, Use};
 use std::sync::Arc;
@@ -61,34 +64,16 @@ pub(super) enum Made {
 pub(super) enum Wait {
     /// Work on a device; with what is proven complete then, and what it was when the call was made.
     Work(Work, Vec<u32>, Fence),
-    /// That a query says so, again and again.
-    Poll(Work, Vec<u32>),
-    /// A copy of the host's own, which returns when CUDA says it does.
-    Copy(Transfer, Ticket),
+    /// That a query says so, again and again; with what it was when the call was made, and what was complete at last.
+    Poll(Target, Fence, Vec<u32>),
+    /// A copy of the host's own, which returns when CUDA says it does; with what is complete then.
+    Copy(Transfer, Ticket, Vec<u32>),
     /// A free outside of pools, which may wait for the device.
     PlainFree(u64, AllocId),
     Signal(SignalId),
     Import(SignalId, Imported),
     End(HostId),
     Barrier(crate::base::BarrierId),
-}
-
-/// Work on a device, as the driver knows it.
-#[derive(Clone, Debug)]
-pub(super) enum Work {
-    Stream(DeviceId, Stream),
-    Event(DeviceId, driver::Event),
-    /// Of these streams.
-    Device(DeviceId, Vec<Stream>),
-}
-
-/// Work as it was when a thread began to wait for it, where others may add to it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Fence {
-    pub(super) submitted: Vec<Ticket>,
-    /// Of an event, what it had captured.
-    pub(super) record: Option<(EventId, Option<Ticket>)>,
-    pub(super) events: Vec<driver::Event>,
 }
 
 pub(super) type Answer<T> = Result<T, Trouble>;
@@ -122,7 +107,8 @@ impl Session<'_> {
             }
             Call::Poll(target) => {
                 let (work, cut) = self.work(state, *target)?;
-                return Ok(Made::Waits(Wait::Poll(work, cut)));
+                let fence = self.fence(state, &work, *target)?;
+                return Ok(Made::Waits(Wait::Poll(*target, fence, cut)));
             }
             Call::Query(target) => self.query(state, by, *target)?,
             Call::Sleep(duration) => return Ok(Made::Sleeps(*duration)),
@@ -131,7 +117,7 @@ impl Session<'_> {
             Call::Join(host) => return Ok(Made::Waits(Wait::End(*host))),
             Call::Barrier(barrier) => return Ok(Made::Waits(Wait::Barrier(*barrier))),
             Call::Signal(signal) => {
-                self.meetings.give(*signal);
+                self.meetings.give(*signal, Giver::Thread);
                 self.meetings.functions_go_on(*signal)?;
                 Reply::Done
             }
@@ -163,27 +149,28 @@ impl Session<'_> {
 
     /// An operation was put into a stream.
     pub(super) fn submitted(&self, state: &mut State<'_>, by: By, call: &Call, stream: StreamId) -> Ticket {
-        let submitted = &mut state.submitted[stream.index()];
-        *submitted += 1;
-        let ticket = Ticket { stream, seq: *submitted };
-        state.log.host(self.now(), by, Some(ticket), What::Submitted(call.clone()));
-        match *call {
+        let ticket = match *call {
             Call::Record { stream, event } => {
                 let event = state.source(event);
-                state.order.submitted(ticket, &Call::Record { stream, event });
+                state.order.submitted(stream, &Call::Record { stream, event })
             }
             Call::Wait { stream, event } => {
                 let event = state.source(event);
-                state.order.submitted(ticket, &Call::Wait { stream, event });
+                state.order.submitted(stream, &Call::Wait { stream, event })
             }
-            ref call => state.order.submitted(ticket, call),
-        }
+            ref call => state.order.submitted(stream, call),
+        };
+        state.log.host(self.now(), by, Some(ticket), What::Submitted(call.clone()));
+        self.records_tail(state, stream);
         ticket
     }
 
-    /// The operation that comes next in a stream.
-    pub(super) fn next(&self, state: &State<'_>, stream: StreamId) -> Ticket {
-        Ticket { stream, seq: state.submitted[stream.index()] + 1 }
+    /// One operation of those that take no time was put into a stream: where the program asks when that was, an event tells it.
+    fn took_no_time(&self, state: &mut State<'_>, by: By, ticket: Ticket) {
+        let device = self.program.setup.streams[ticket.stream].device;
+        if let Some(handle) = state.streams[ticket.stream].here().filter(|_| self.timed.contains(&by.1)) {
+            state.marks.mark(device, handle, by, ticket, Point::Whole);
+        }
     }
 
     fn alloc(
@@ -201,13 +188,14 @@ impl Session<'_> {
         let is_alias = self.program.setup.devices[device].same_as.is_some();
         let from = named.filter(|_| !is_current || is_alias);
         let address = driver::alloc(size.0, from, handle)?;
-        let ticket = self.next(state, stream);
+        let ticket = state.order.next(stream);
         let decision = match address {
             0 => crate::trace::Decision::null(),
             address => state.memory.place(address, size, pool, None),
         };
         state.log.host(self.now(), by, Some(ticket), What::Decided(decision.clone()));
         self.submitted(state, by, call, stream);
+        self.took_no_time(state, by, ticket);
         Ok(Reply::Allocated(decision))
     }
 
@@ -226,7 +214,9 @@ impl Session<'_> {
             return Ok(Reply::Freed(None));
         }
         state.memory.free(alloc);
-        Ok(Reply::Freed(Some(self.submitted(state, by, call, stream))))
+        let ticket = self.submitted(state, by, call, stream);
+        self.took_no_time(state, by, ticket);
+        Ok(Reply::Freed(Some(ticket)))
     }
 
     fn malloc(
@@ -274,8 +264,8 @@ impl Session<'_> {
         let (device, handle) = self.stream(state, stream)?;
         self.may_touch(state, device, uses)?;
         let kernel = self.gpus[device].kernel;
-        let ticket = self.next(state, stream);
-        state.marks.mark(device, handle, by, ticket, false);
+        let ticket = state.order.next(stream);
+        state.marks.mark(device, handle, by, ticket, Point::Start);
         let length = match takes {
             Takes::For(law) => state.durations.draw(by.1, &law),
             Takes::Until(_) => Nanos::ZERO,
@@ -283,10 +273,10 @@ impl Session<'_> {
         let State { launches, memory, order, .. } = state;
         launches.launch(memory, by, (kernel, handle), length, (ticket, uses, order.before(stream)))?;
         if let Takes::Until(signal) = takes {
-            self.call_back(handle, Nanos::ZERO, Some(signal), None)?;
+            self.call_back(handle, Nanos::ZERO, Some(Waiting { signal, by, at: ticket }), None)?;
         }
         self.submitted(state, by, call, stream);
-        state.marks.mark(device, handle, by, ticket, true);
+        state.marks.mark(device, handle, by, ticket, Point::End);
         Ok(Reply::Done)
     }
 
@@ -322,15 +312,15 @@ impl Session<'_> {
         (stream, takes, gives): (StreamId, Takes, Option<SignalId>),
     ) -> Answer<Reply> {
         let (device, handle) = self.stream(state, stream)?;
+        let ticket = state.order.next(stream);
         let (length, until) = match takes {
             Takes::For(law) => (state.durations.draw(by.1, &law), None),
-            Takes::Until(signal) => (Nanos::ZERO, Some(signal)),
+            Takes::Until(signal) => (Nanos::ZERO, Some(Waiting { signal, by, at: ticket })),
         };
-        let ticket = self.next(state, stream);
-        state.marks.mark(device, handle, by, ticket, false);
-        self.call_back(handle, length, until, gives)?;
+        state.marks.mark(device, handle, by, ticket, Point::Start);
+        self.call_back(handle, length, until, gives.map(|signal| (signal, ticket)))?;
         self.submitted(state, by, call, stream);
-        state.marks.mark(device, handle, by, ticket, true);
+        state.marks.mark(device, handle, by, ticket, Point::End);
         Ok(Reply::Done)
     }
 
@@ -339,8 +329,8 @@ impl Session<'_> {
         &self,
         stream: Stream,
         length: Nanos,
-        until: Option<SignalId>,
-        gives: Option<SignalId>,
+        until: Option<Waiting>,
+        gives: Option<(SignalId, Ticket)>,
     ) -> Answer<()> {
         let meetings = Arc::clone(&self.meetings);
         let host = Arc::clone(&self.host);
@@ -348,15 +338,16 @@ impl Session<'_> {
             if length > Nanos::ZERO {
                 host.sleep(length);
             }
-            if let Some(signal) = until {
-                meetings.function_waits(signal, true);
-                host.waits(&mut || {
-                    meetings.await_signal(signal, &|| false).ok();
-                });
-                meetings.function_waits(signal, false);
+            if let Some(function) = until {
+                meetings.function_waits(function);
+                let mut is_given = false;
+                host.waits(&mut || is_given = meetings.await_signal(function.signal, &|| false).is_ok());
+                if is_given {
+                    meetings.function_goes_on(function.at);
+                }
             }
-            if let Some(signal) = gives {
-                meetings.give(signal);
+            if let Some((signal, ticket)) = gives {
+                meetings.give(signal, Giver::Function(ticket));
             }
         };
         Ok(driver::launch_host(stream, Box::new(function))?)
@@ -381,7 +372,9 @@ impl Session<'_> {
             self.enter(device)?;
         }
         driver::record(recorded.event, handle)?;
-        recorded.latest = Some(self.submitted(state, by, call, stream));
+        let ticket = self.submitted(state, by, call, stream);
+        self.took_no_time(state, by, ticket);
+        recorded.latest = Some(ticket);
         let source = state.source(event);
         let recorded = super::session::Recorded { same_as: None, ..recorded };
         state.events[source] = Held::Here(recorded);
@@ -404,108 +397,8 @@ impl Session<'_> {
     ) -> Answer<Reply> {
         let (_, handle) = self.stream(state, stream)?;
         driver::wait(handle, self.event(state, event)?.event)?;
-        self.submitted(state, by, call, stream);
+        let ticket = self.submitted(state, by, call, stream);
+        self.took_no_time(state, by, ticket);
         Ok(Reply::Done)
-    }
-
-    /// What a synchronise waits for, and what is proven complete by it.
-    fn work(&self, state: &State<'_>, target: Target) -> Answer<(Work, Vec<u32>)> {
-        let mut cut = state.observed.clone();
-        let work = match target {
-            Target::Stream(stream) => {
-                let (device, handle) = self.stream(state, stream)?;
-                cut[stream.index()] = state.submitted[stream.index()];
-                Work::Stream(device, handle)
-            }
-            Target::Event(event) => {
-                let recorded = self.event(state, event)?;
-                if let Some(latest) = recorded.latest {
-                    let counter = &mut cut[latest.stream.index()];
-                    *counter = latest.seq.max(*counter);
-                }
-                Work::Event(recorded.device, recorded.event)
-            }
-            Target::Device(device) => {
-                let mut streams = Vec::new();
-                for (stream, setup) in self.program.setup.streams.iter_enumerated() {
-                    if setup.device == device {
-                        cut[stream.index()] = state.submitted[stream.index()];
-                        streams.extend(state.streams[stream].here());
-                    }
-                }
-                Work::Device(device, streams)
-            }
-        };
-        Ok((work, cut))
-    }
-
-    /// Work that is to be waited for, as it is now. Only another thread can add to it before the driver is asked.
-    fn fence(&self, state: &State<'_>, work: &Work, target: Target) -> Answer<Fence> {
-        let mut fence = Fence::default();
-        if self.program.setup.hosts == 1 {
-            return Ok(fence);
-        }
-        if let (Work::Event(device, event), Target::Event(id)) = (work, target) {
-            self.enter(*device)?;
-            let (aside, copy) = (driver::create_stream(true, 0)?, driver::create_event(false, false)?);
-            driver::wait(aside, *event)?;
-            driver::record(copy, aside)?;
-            driver::destroy_stream(aside)?;
-            fence.record = Some((id, self.event(state, id)?.latest));
-            fence.events.push(copy);
-        }
-        for (stream, setup) in self.program.setup.streams.iter_enumerated() {
-            let is_meant = match target {
-                Target::Stream(of) => of == stream,
-                Target::Device(device) => setup.device == device,
-                Target::Event(_) => false,
-            };
-            let (true, Some(handle)) = (is_meant, state.streams[stream].here()) else { continue };
-            self.enter(setup.device)?;
-            let event = driver::create_event(false, false)?;
-            driver::record(event, handle)?;
-            fence.events.push(event);
-            fence.submitted.push(Ticket { stream, seq: state.submitted[stream.index()] });
-        }
-        Ok(fence)
-    }
-
-    fn query(&self, state: &mut State<'_>, by: By, target: Target) -> Answer<Reply> {
-        let (work, cut) = self.work(state, target)?;
-        if !self.is_complete(&work)? {
-            return Err(Failure::NotReady.into());
-        }
-        self.saw(state, &cut);
-        state.log.host(self.now(), by, None, What::Seen(cut));
-        Ok(Reply::Done)
-    }
-
-    /// The host has seen this much complete, and with it all that comes before it.
-    pub(super) fn saw(&self, state: &mut State<'_>, cut: &[u32]) {
-        let closed = state.order.closed(cut);
-        state.order.saw(&closed);
-    }
-
-    /// A device has no query of its own: it is complete once all that is asked of it is.
-    pub(super) fn is_complete(&self, work: &Work) -> Answer<bool> {
-        match work {
-            Work::Stream(device, stream) => {
-                self.enter(*device)?;
-                Ok(driver::query_stream(*stream)?)
-            }
-            Work::Event(device, event) => {
-                self.enter(*device)?;
-                Ok(driver::query_event(*event)?)
-            }
-            Work::Device(device, streams) => {
-                self.enter(*device)?;
-                for stream in streams {
-                    if !driver::query_stream(*stream)? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
-            }
-        }
     }
 }

@@ -9,6 +9,7 @@ use super::structures::{Access, Location, PoolProperties};
 use cust::sys;
 use std::ffi::{c_int, c_uint, c_void};
 use std::fmt;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{from_mut, from_ref, null_mut};
 
@@ -23,10 +24,13 @@ impl CudaError {
     fn check(result: sys::CUresult) -> Result<(), CudaError> {
         match result as u32 {
             0 => Ok(()),
-            // What crate `cust` has no name for.
-            999 => Err(CudaError(cuda_link::unlisted().unwrap_or(999))),
-            code => Err(CudaError(code)),
+            code => Err(CudaError::of(code)),
         }
+    }
+
+    /// With the driver's own code, where crate `cust` has no name for it.
+    fn of(code: u32) -> Self {
+        CudaError(if code == 999 { cuda_link::failed().unwrap_or(999) } else { code })
     }
 
     /// CUDA's name for it, of those that the backend can meet.
@@ -46,6 +50,7 @@ impl CudaError {
             209 => "CUDA_ERROR_NO_BINARY_FOR_GPU",
             217 => "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
             218 => "CUDA_ERROR_INVALID_PTX",
+            221 => "CUDA_ERROR_JIT_COMPILER_NOT_FOUND",
             222 => "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
             304 => "CUDA_ERROR_OPERATING_SYSTEM",
             400 => "CUDA_ERROR_INVALID_HANDLE",
@@ -79,7 +84,7 @@ impl fmt::Display for CudaError {
 
 impl From<cust::error::CudaError> for CudaError {
     fn from(error: cust::error::CudaError) -> Self {
-        CudaError(error as u32)
+        CudaError::of(error as u32)
     }
 }
 
@@ -375,21 +380,22 @@ pub(super) fn access(pool: Pool, mut location: Location) -> Answer<u32> {
     Ok(flags)
 }
 
-/// As a file descriptor.
-pub(super) fn export_pool(pool: Pool) -> Answer<c_int> {
+/// As a file descriptor, which is the caller's to close.
+pub(super) fn export_pool(pool: Pool) -> Answer<OwnedFd> {
     use sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR as DESCRIPTOR;
     let mut descriptor: c_int = -1;
     // SAFETY: a pool that exists, and room for what this type of handle is.
     CudaError::check(unsafe {
         sys::cuMemPoolExportToShareableHandle(from_mut(&mut descriptor).cast(), pool.raw(), DESCRIPTOR, 0)
     })?;
-    Ok(descriptor)
+    // SAFETY: the driver has opened it for the caller.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-pub(super) fn import_pool(descriptor: c_int) -> Answer<Pool> {
+pub(super) fn import_pool(descriptor: BorrowedFd<'_>) -> Answer<Pool> {
     use sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR as DESCRIPTOR;
     let mut pool: sys::CUmemoryPool = null_mut();
-    let handle = usize::try_from(descriptor).unwrap_or_default() as *mut c_void;
+    let handle = usize::try_from(descriptor.as_raw_fd()).unwrap_or_default() as *mut c_void;
     // SAFETY: a handle of this type is the descriptor itself in place of a pointer.
     CudaError::check(unsafe { sys::cuMemPoolImportFromShareableHandle(&mut pool, handle, DESCRIPTOR, 0) })?;
     Ok(Pool(pool as usize))

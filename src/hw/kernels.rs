@@ -118,8 +118,9 @@ impl Launches {
         let pattern = PATTERN | self.all.len() as u64;
         let stamp = Stamp { pattern, by: stmt, at };
         let mut words: Vec<Word> = uses.iter().flat_map(|touched| memory.words(touched, before)).collect();
-        words.sort_by_key(|word| (word.address, !word.writes));
-        words.dedup_by_key(|word| word.address);
+        // Under whatever names, a word is one.
+        words.sort_by_key(|word| (word.origin, !word.writes));
+        words.dedup_by_key(|word| word.origin);
         words.truncate(STAMPS_MAX);
         let mut stamps = [RawStamp { address: 0, holds: 0, writes: 0, flags: 0 }; STAMPS_MAX];
         for (raw, word) in stamps.iter_mut().zip(&words) {

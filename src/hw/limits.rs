@@ -2,7 +2,7 @@
 
 use super::readings::is_told;
 use crate::base::{SignalId, StmtId};
-use crate::scenario::{Action, ExportOf, Formula, Instruction, Place, Program, Register};
+use crate::scenario::{Action, Demand, ExportOf, Formula, Instruction, Place, Program, Register, When};
 use crate::trace::HandleType;
 use std::collections::BTreeSet;
 
@@ -68,6 +68,33 @@ pub(super) fn silent(program: &Program) -> Vec<StmtId> {
         _ => None,
     };
     program.code.iter().filter_map(of_untold).collect()
+}
+
+/// The statements of which expectations ask when their operations started or ended.
+pub(super) fn timed(program: &Program) -> BTreeSet<StmtId> {
+    program.expects.iter().flat_map(|expect| moments(&expect.demand)).collect()
+}
+
+/// The expectations that ask so of these statements.
+pub(super) fn of_untold(program: &Program, untold: &BTreeSet<StmtId>) -> Vec<StmtId> {
+    let of_untold = program
+        .expects
+        .iter()
+        .filter(|expect| moments(&expect.demand).iter().any(|stmt| untold.contains(stmt)));
+    of_untold.map(|expect| expect.stmt).collect()
+}
+
+fn moments(demand: &Demand) -> Vec<StmtId> {
+    match demand {
+        Demand::Moments { subject, object, .. } => {
+            let other = match object {
+                When::Moment(moment) => Some(moment.stmt),
+                _ => None,
+            };
+            other.into_iter().chain([subject.stmt]).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The signals that functions in streams give.

@@ -5,7 +5,7 @@
 
 use crate::base::{BufferId, ExpectId, HostId, Nanos, PoolId, SnapshotId, StmtId, StreamId};
 use crate::trace::{Call, Deadlock, Decision, Event, Failure, Kind, Operands, PoolState, Sink, Ticket};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One event.
 #[derive(Clone, Debug)]
@@ -71,6 +71,8 @@ pub struct Log {
     calls: Vec<Entry>,
     /// Those of the device, as they became known.
     times: Vec<Entry>,
+    /// The statements of operations whose times are inferred.
+    untold: BTreeSet<StmtId>,
 }
 
 impl Log {
@@ -92,43 +94,53 @@ impl Log {
     }
 
     /// Puts the times of the device in their order, once all are known. Operations without times of their own take none: each is
-    /// where the one before it in its stream has ended, and from a wait on where the next one starts.
+    /// where the one before it in its stream has ended, and from a wait on where the next one starts, or what it waits for has ended.
     pub(super) fn close(&mut self) {
         let mut known: BTreeMap<Ticket, [Option<Nanos>; 2]> = BTreeMap::new();
         for entry in self.times.drain(..) {
             let Some(ticket) = entry.ticket else { continue };
             known.entry(ticket).or_default()[usize::from(matches!(entry.what, What::End))] = Some(entry.at);
         }
-        let known = |entry: &Entry| match entry.ticket.and_then(|ticket| known.get(&ticket)) {
-            Some([Some(start), Some(end)]) => Some((*start, *end)),
-            _ => None,
+        let known: BTreeMap<Ticket, (Nanos, Nanos)> =
+            known.into_iter().filter_map(|(ticket, [start, end])| Some((ticket, (start?, end?)))).collect();
+        let next = |ticket: Ticket| {
+            let last = Ticket { seq: u32::MAX, ..ticket };
+            known.range(ticket..=last).next().map(|(_, (start, _))| *start)
         };
-        let mut streams: BTreeMap<StreamId, Vec<&Entry>> = BTreeMap::new();
+        let (mut streams, mut records) = (BTreeMap::<StreamId, Nanos>::new(), BTreeMap::new());
         for entry in &self.calls {
-            if let (What::Submitted(_), Some(ticket)) = (&entry.what, entry.ticket) {
-                streams.entry(ticket.stream).or_default().push(entry);
-            }
-        }
-        for operations in streams.values() {
-            let mut earliest = Nanos::ZERO;
-            for (nth, entry) in operations.iter().enumerate() {
-                let is_wait = matches!(entry.what, What::Submitted(Call::Wait { .. }));
-                let is_told = known(entry).is_some();
-                let next = || operations[nth..].iter().find_map(|later| known(later));
-                let (start, end) = match known(entry) {
-                    Some(known) => known,
-                    None if is_wait => next().map_or((entry.at, entry.at), |(start, _)| (start, start)),
-                    None => (entry.at, entry.at),
+            let (What::Submitted(call), Some(ticket)) = (&entry.what, entry.ticket) else { continue };
+            let earliest = streams.entry(ticket.stream).or_default();
+            let told = known.get(&ticket).copied();
+            let (start, end) = told.unwrap_or_else(|| {
+                let at = match call {
+                    Call::Wait { event, .. } => next(ticket).or_else(|| records.get(event).copied()),
+                    _ => None,
                 };
-                // A stream goes on from one operation to the next, and no operation starts before its call, whatever the resolution of
-                // the times is.
-                let start = start.max(earliest).max(entry.at);
-                earliest = end.max(start);
-                self.times.push(Entry { at: start, what: What::Start, is_told, ..**entry });
-                self.times.push(Entry { at: earliest, what: What::End, is_told, ..**entry });
+                let at = at.unwrap_or(entry.at);
+                (at, at)
+            });
+            // A stream goes on from one operation to the next, and no operation starts before its call, whatever the resolution of
+            // the times is.
+            let start = start.max(*earliest).max(entry.at);
+            *earliest = end.max(start);
+            if let Call::Record { event, .. } = call {
+                records.insert(*event, *earliest);
             }
+            let is_told = told.is_some();
+            if !is_told {
+                self.untold.insert(entry.stmt);
+            }
+            let (host, stmt, ticket) = (entry.host, entry.stmt, entry.ticket);
+            let at = |at, what| Entry { at, what, is_told, host, stmt, ticket };
+            self.times.extend([at(start, What::Start), at(*earliest, What::End)]);
         }
         self.times.sort_by_key(|entry| entry.at);
+    }
+
+    /// The statements with operations of which no device has told when they were.
+    pub(super) fn untold(&self) -> &BTreeSet<StmtId> {
+        &self.untold
     }
 
     /// The time of the last event.

@@ -3,11 +3,20 @@
 //! Rules: CUDA driver API, `cuEventElapsedTime` (milliseconds, with a resolution of about half a microsecond; as they are told in 24
 //! bits, they have it for some seconds from the beginning).
 
-use super::driver::{self, Answer, Event, Stream};
+use super::driver::{self, Answer, CudaError, Event, Stream};
 use super::log::{Log, What};
 use crate::base::{DeviceId, HostId, Nanos, StmtId};
 use crate::trace::{Cut, Ticket};
 use std::collections::BTreeMap;
+
+/// What of an operation an event tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Point {
+    Start,
+    End,
+    /// Both, of an operation that takes no time.
+    Whole,
+}
 
 /// An event that was recorded at the start or the end of an operation.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +25,7 @@ struct Mark {
     event: Event,
     by: (HostId, StmtId),
     ticket: Ticket,
-    is_end: bool,
+    point: Point,
 }
 
 /// Where a device's times are counted from.
@@ -45,20 +54,20 @@ impl Marks {
         Ok(())
     }
 
-    /// Marks this place of a stream, whose context is current, as the start or the end of an operation. A time is not worth a failure:
-    /// where the driver has no event for it, it stays unknown.
+    /// Marks this place of a stream, whose context is current, as a point of an operation. A time is not worth a failure: where the
+    /// driver has no event for it, it stays unknown.
     pub(super) fn mark(
         &mut self,
         device: DeviceId,
         stream: Stream,
         by: (HostId, StmtId),
         ticket: Ticket,
-        is_end: bool,
+        point: Point,
     ) {
         let spare = self.spare.entry(device).or_default();
         let Some(event) = spare.pop().or_else(|| driver::create_event(true, false).ok()) else { return };
         match driver::record(event, stream) {
-            Ok(()) => self.pending.push(Mark { device, event, by, ticket, is_end }),
+            Ok(()) => self.pending.push(Mark { device, event, by, ticket, point }),
             Err(_) => spare.push(event),
         }
     }
@@ -71,12 +80,20 @@ impl Marks {
             if seen.is_some_and(|seen| !mark.ticket.within(seen)) {
                 return true;
             }
-            if let Some(Base { event, at }) = bases.get(&mark.device)
-                && let Ok(milliseconds) = driver::elapsed(*event, mark.event)
-            {
-                let what = if mark.is_end { What::End } else { What::Start };
-                let since = Nanos((f64::from(milliseconds.max(0.0)) * 1e6).round() as u64);
-                log.device(at.after(since), mark.by, mark.ticket, what);
+            let Some(Base { event, at }) = bases.get(&mark.device) else { return false };
+            match driver::elapsed(*event, mark.event) {
+                Ok(milliseconds) => {
+                    let at = at.after(Nanos((f64::from(milliseconds.max(0.0)) * 1e6).round() as u64));
+                    if mark.point != Point::End {
+                        log.device(at, mark.by, mark.ticket, What::Start);
+                    }
+                    if mark.point != Point::Start {
+                        log.device(at, mark.by, mark.ticket, What::End);
+                    }
+                }
+                // The operation is complete, and the event behind it a moment later.
+                Err(CudaError::NOT_READY) if seen.is_some() => return true,
+                Err(_) => {}
             }
             spare.entry(mark.device).or_default().push(mark.event);
             false

@@ -4,7 +4,7 @@
 
 use super::turns::{Turn, Turns};
 use crate::base::{BarrierId, HostId, SignalId, StmtId};
-use crate::trace::Setup;
+use crate::trace::{Setup, Ticket};
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,14 +16,30 @@ const LOOK: Duration = Duration::from_micros(20);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GivenUp;
 
+/// Who has given a signal first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Giver {
+    Thread,
+    /// A function in a stream, which is this operation.
+    Function(Ticket),
+}
+
+/// A function in a stream that waits for a signal, or has waited in vain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub(super) signal: SignalId,
+    pub(super) by: (HostId, StmtId),
+    pub(super) at: Ticket,
+}
+
 #[derive(Debug, Default)]
 struct State {
-    given: Vec<bool>,
+    given: Vec<Option<Giver>>,
     ended: Vec<bool>,
     /// For each barrier how many have come to it, and how often it has let go.
     barriers: BTreeMap<BarrierId, (u32, u64)>,
-    /// For each signal, how many functions in streams wait for it.
-    waiting: Vec<u32>,
+    /// The functions in streams that wait for a signal.
+    waiting: Vec<Waiting>,
     turns: Turns,
     /// How many threads sleep.
     asleep: u32,
@@ -46,9 +62,8 @@ impl Meetings {
     /// Nothing has happened. Threads take these turns, as far as they go.
     pub(super) fn new(setup: &Setup, turns: Vec<Turn>, patience: Duration) -> Self {
         let state = State {
-            given: vec![false; setup.signals],
+            given: vec![None; setup.signals],
             ended: vec![false; setup.hosts],
-            waiting: vec![0; setup.signals],
             turns: Turns::new(turns),
             ..State::default()
         };
@@ -151,26 +166,44 @@ impl Meetings {
     }
 
     /// A signal is given, and stays so.
-    pub(super) fn give(&self, signal: SignalId) {
-        self.happens(|state| state.given[signal.index()] = true);
+    pub(super) fn give(&self, signal: SignalId, by: Giver) {
+        self.happens(|state| {
+            state.given[signal.index()].get_or_insert(by);
+        });
+    }
+
+    /// The operation that has given a signal, if one has before any thread.
+    pub(super) fn given_by(&self, signal: SignalId) -> Option<Ticket> {
+        match self.lock().given[signal.index()] {
+            Some(Giver::Function(ticket)) => Some(ticket),
+            Some(Giver::Thread) | None => None,
+        }
     }
 
     /// Waits for a signal; `passes` as for what a function in a stream may give.
     pub(super) fn await_signal(&self, signal: SignalId, passes: &dyn Fn() -> bool) -> Result<(), GivenUp> {
-        self.until_meanwhile(|state| state.given[signal.index()], passes, &|state| state.given_up = true)
+        self.until_meanwhile(|state| state.given[signal.index()].is_some(), passes, &|state| {
+            state.given_up = true
+        })
     }
 
-    /// A function in a stream begins to wait for a signal, or goes on.
-    pub(super) fn function_waits(&self, signal: SignalId, waits: bool) {
-        self.happens(|state| {
-            let waiting = &mut state.waiting[signal.index()];
-            *waiting = if waits { *waiting + 1 } else { waiting.saturating_sub(1) };
-        });
+    /// A function in a stream begins to wait for a signal. One that waits in vain never goes on.
+    pub(super) fn function_waits(&self, function: Waiting) {
+        self.happens(|state| state.waiting.push(function));
+    }
+
+    pub(super) fn function_goes_on(&self, at: Ticket) {
+        self.happens(|state| state.waiting.retain(|other| other.at != at));
+    }
+
+    /// The functions in streams that wait, the one that began first before the others.
+    pub(super) fn waiting(&self) -> Vec<Waiting> {
+        self.lock().waiting.clone()
     }
 
     /// Waits until the functions in streams that have waited for a signal go on, which was given.
     pub(super) fn functions_go_on(&self, signal: SignalId) -> Result<(), GivenUp> {
-        self.until(|state| state.waiting[signal.index()] == 0)
+        self.until(|state| state.waiting.iter().all(|function| function.signal != signal))
     }
 
     /// Whether what is waited for is not expected any more.
@@ -242,7 +275,7 @@ mod tests {
                         meetings.ends(child);
                     });
                 }
-                meetings.give(signal);
+                meetings.give(signal, Giver::Thread);
                 (0..100).for_each(|_| meetings.come_to(barrier).expect("all come"));
                 meetings.join(HostId::new(1)).expect("it ends");
                 meetings.join(HostId::new(2)).expect("it ends");
@@ -283,7 +316,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 meetings.asleep(|| std::thread::sleep(Duration::from_millis(120)));
-                meetings.give(signal);
+                meetings.give(signal, Giver::Thread);
             });
             assert_eq!(meetings.await_signal(signal, &|| false), Ok(()));
         });

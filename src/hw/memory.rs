@@ -182,10 +182,11 @@ impl Memory {
         addresses.into_iter().map(word).collect()
     }
 
-    /// What the last writer has put into a word that is within a cut.
+    /// What the last writer has put into a word that is within a cut. Of two that are not ordered, nobody knows who was last.
     fn holds(&self, origin: u64, before: Option<&Cut>) -> Option<Stamp> {
         let (stamps, before) = (self.stamps.get(&origin)?, before?);
-        stamps.iter().rfind(|stamp| stamp.at.within(before)).copied()
+        let mut within = stamps.iter().filter(|stamp| stamp.at.within(before));
+        within.next().filter(|_| within.next().is_none()).copied()
     }
 
     /// A word is written by an operation that is after all this.
@@ -198,7 +199,8 @@ impl Memory {
     }
 
     fn forget_stamps(&mut self, range: Range) {
-        let inside = self.stamps.range(range.start..range.end()).map(|(address, _)| *address);
+        // The first word may begin before.
+        let inside = self.stamps.range(range.start & !7..range.end()).map(|(address, _)| *address);
         for address in inside.collect::<Vec<_>>() {
             self.stamps.remove(&address);
         }
@@ -292,7 +294,7 @@ mod tests {
         words.iter().for_each(|word| memory.stamp(word.origin, stamp(8, OTHER), Some(&[0, 0])));
         assert_eq!(
             [Some(&[1, 0][..]), Some(&[1, 1][..])].map(|before| holds(&memory, &whole, before)),
-            [Some(7), Some(8)]
+            [Some(7), None]
         );
         // A part has words of its own, of which nothing is known.
         assert_eq!(holds(&memory, &touch(x, 8, 24, Access::Read), after), None);
@@ -301,7 +303,7 @@ mod tests {
         let copied = touch(y, 0, 4096, Access::Read);
         memory.copied(&copied, &whole, FIRST, after);
         assert_eq!(holds(&memory, &copied, after), Some(7));
-        memory.overwritten(&touch(y, 0, 4096, Access::Write));
+        memory.overwritten(&touch(y, 4, 4092, Access::Write));
         assert_eq!(holds(&memory, &copied, after), None);
         // An import is another name for the same words.
         let again = memory.import(4 * MIB, Bytes(4096), PoolId::new(1), MIB).alloc;

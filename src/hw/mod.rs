@@ -24,6 +24,7 @@ mod structures;
 mod threads;
 mod transfers;
 mod turns;
+mod waits;
 
 pub use calibrate::{Measured, calibrate};
 pub use driver::CudaError;

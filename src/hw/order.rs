@@ -1,100 +1,100 @@
-//! What is ordered before what, as far as it decides which writer a kernel should find in its memory.
+//! What is ordered before what, as far as it decides which writer a kernel should find in its memory: the order that simulations
+//! follow too, fed with what the host has submitted and seen.
 //!
-//! One clock a stream, as in the analysis, of which only a part is needed here: who has written is known by a ticket, and the
-//! question is whether that is before an operation. What a thread of the host has seen complete is before everything that is
-//! submitted from then on, whoever submits it, since all calls of the process are made one after the other.
+//! All calls of the process are made one after the other, so what one of its threads has seen complete comes before everything that
+//! any of them submits from then on.
 //!
-//! Rules: CUDA driver API, `cuEventRecord`, `cuStreamWaitEvent`, "Stream synchronization behavior".
+//! Rules: those of [`crate::order`].
 
-use crate::base::{EventId, StreamId};
-use crate::trace::{Call, Cut, Setup, StreamKind, Ticket, join};
-use std::collections::BTreeMap;
-
-/// A stream.
-#[derive(Clone, Debug)]
-struct Lane {
-    device: usize,
-    kind: StreamKind,
-    clock: Vec<u32>,
-    /// Whether something in it waits for a signal: then it is behind whatever comes before that.
-    is_held: bool,
-}
+use crate::base::{EventId, HostId, Nanos, StmtId, StreamId};
+use crate::order::{Effect, Operation, Runs};
+use crate::trace::{Call, Cause, Cut, Setup, Takes, Target, Ticket, join};
 
 /// The order of one run so far.
 #[derive(Debug)]
 pub(super) struct Order {
-    lanes: Vec<Lane>,
-    records: BTreeMap<EventId, (Vec<u32>, bool)>,
+    order: crate::order::Order,
+    streams: usize,
+    hosts: usize,
+    /// What waits for a signal, and was not seen complete: whatever is behind it, is behind what comes before that signal too.
+    held: Vec<Ticket>,
+    /// What the host has seen complete.
     seen: Vec<u32>,
+    waits: Vec<(Ticket, Cause)>,
 }
+
+/// Any thread: all have seen the same.
+const ANY: HostId = HostId::from_raw_unchecked(0);
+
+/// What it does makes no difference here.
+const SOME: Operation =
+    Operation { host: ANY, stmt: StmtId::from_raw_unchecked(0), runs: Runs::For(Nanos::ZERO) };
 
 impl Order {
     pub(super) fn new(setup: &Setup) -> Self {
-        let width = setup.streams.len();
-        let physical = |device| setup.physical(device).index();
-        let lane = |stream: &crate::trace::StreamSetup| Lane {
-            device: physical(stream.device),
-            kind: stream.kind,
-            clock: vec![0; width],
-            is_held: false,
-        };
         Self {
-            lanes: setup.streams.iter().map(lane).collect(),
-            records: BTreeMap::new(),
-            seen: vec![0; width],
+            order: crate::order::Order::new(setup),
+            streams: setup.streams.len(),
+            hosts: setup.hosts,
+            held: Vec::new(),
+            seen: vec![0; setup.streams.len()],
+            waits: Vec::new(),
         }
+    }
+
+    /// The place of the next operation in its stream.
+    pub(super) fn next(&self, stream: StreamId) -> Ticket {
+        // A run has far fewer operations than a stream can have.
+        self.order.next_ticket(stream).unwrap_or(Ticket { stream, seq: u32::MAX })
+    }
+
+    /// The place of the latest operation in its stream; the number is 0 where there is none.
+    pub(super) fn latest(&self, stream: StreamId) -> Ticket {
+        let next = self.next(stream);
+        Ticket { seq: next.seq - 1, ..next }
     }
 
     /// What is before an operation that is submitted to a stream now; `None`: more than can be known now.
     pub(super) fn before(&mut self, stream: StreamId) -> Option<&Cut> {
-        self.catch_up(stream);
-        let lane = &self.lanes[stream.index()];
-        (!lane.is_held).then_some(&lane.clock)
+        let Self { order, held, .. } = self;
+        let before = order.ordered(ANY, stream);
+        (!held.iter().any(|ticket| ticket.within(before))).then_some(before)
     }
 
-    /// A call has put this operation into its stream.
-    pub(super) fn submitted(&mut self, ticket: Ticket, call: &Call) {
-        self.catch_up(ticket.stream);
-        if let Call::Wait { event, .. } = call
-            && let Some((clock, is_held)) = self.records.get(event)
-        {
-            let lane = &mut self.lanes[ticket.stream.index()];
-            join(&mut lane.clock, clock);
-            lane.is_held |= is_held;
+    /// A call has put an operation into a stream.
+    pub(super) fn submitted(&mut self, stream: StreamId, call: &Call) -> Ticket {
+        let effect = match *call {
+            Call::Record { event, .. } => Effect::Record(event),
+            Call::Wait { event, .. } => Effect::Wait(event),
+            _ => Effect::None,
+        };
+        let ticket = self.order.submit(stream, SOME, effect, &mut self.waits);
+        if waits_for_signal(call) {
+            self.held.push(ticket);
         }
-        let lane = &mut self.lanes[ticket.stream.index()];
-        lane.clock[ticket.stream.index()] = ticket.seq;
-        lane.is_held |= waits_for_signal(call);
-        if let Call::Record { event, .. } = call {
-            self.records.insert(*event, (lane.clock.clone(), lane.is_held));
-        }
-        // Blocking streams go on after what is in the legacy default stream.
-        let Lane { device, kind, ref clock, is_held } = *lane;
-        if kind == StreamKind::Legacy {
-            let clock = clock.clone();
-            for other in self.lanes.iter_mut().filter(|other| other.is_blocking_on(device)) {
-                join(&mut other.clock, &clock);
-                other.is_held |= is_held;
-            }
-        }
+        ticket
     }
 
-    fn catch_up(&mut self, stream: StreamId) {
-        let Lane { device, kind, .. } = self.lanes[stream.index()];
-        if kind == StreamKind::Legacy {
-            let others: Vec<(Vec<u32>, bool)> = self
-                .lanes
-                .iter()
-                .filter(|other| other.is_blocking_on(device))
-                .map(|other| (other.clock.clone(), other.is_held))
-                .collect();
-            let lane = &mut self.lanes[stream.index()];
-            for (clock, is_held) in others {
-                join(&mut lane.clock, &clock);
-                lane.is_held |= is_held;
-            }
-        }
-        join(&mut self.lanes[stream.index()].clock, &self.seen);
+    /// What is complete once a synchronise or a query with this target returns that is made now.
+    pub(super) fn target(&self, target: Target) -> Vec<u32> {
+        let mut cut = Vec::new();
+        self.order.target(target, &mut cut);
+        cut
+    }
+
+    /// The streams that such a call waits for.
+    pub(super) fn awaited(&self, target: Target) -> Vec<StreamId> {
+        self.order.awaited(target).collect()
+    }
+
+    /// What is complete once an operation runs, up to and with it.
+    pub(super) fn until(&mut self, ticket: Ticket) -> Vec<u32> {
+        self.order.ended(ticket).to_vec()
+    }
+
+    /// An event is a new one.
+    pub(super) fn renew(&mut self, event: EventId) {
+        self.order.renew_event(event);
     }
 
     /// What the host has seen complete.
@@ -102,37 +102,40 @@ impl Order {
         &self.seen
     }
 
-    /// The host has seen this much complete.
+    /// What the synchronises of the host have proven complete.
+    pub(super) fn observed(&self) -> &Cut {
+        self.order.observed()
+    }
+
+    /// A thread has waited for everything in a cut.
+    pub(super) fn observed_by(&mut self, host: HostId, cut: &Cut) {
+        self.order.observe(host, cut);
+        self.saw(cut);
+    }
+
+    /// The host has seen that everything in a cut is complete.
     pub(super) fn saw(&mut self, cut: &Cut) {
         join(&mut self.seen, cut);
-        for (stream, lane) in self.lanes.iter_mut().enumerate() {
-            // What its last operation was behind is complete with it.
-            if lane.clock[stream] <= self.seen[stream] {
-                lane.is_held = false;
+        (0..self.hosts).for_each(|host| self.order.see(HostId::from_usize(host), cut));
+        let Self { order, seen, held, .. } = self;
+        held.retain(|ticket| !ticket.within(seen));
+        // What is complete need not be kept; one stream may have to wait for another one.
+        let mut freed = Vec::new();
+        loop {
+            let before = order.in_flight();
+            for stream in (0..self.streams).map(StreamId::from_usize) {
+                while order.ready(stream).is_some_and(|(ticket, _)| ticket.within(seen)) {
+                    order.retire(stream, &mut freed);
+                }
+            }
+            if order.in_flight() == before {
+                break;
             }
         }
-    }
-
-    /// With everything that comes before it.
-    pub(super) fn closed(&self, cut: &Cut) -> Vec<u32> {
-        let mut closed = cut.to_vec();
-        for (stream, lane) in self.lanes.iter().enumerate() {
-            if cut[stream] >= lane.clock[stream] {
-                join(&mut closed, &lane.clock);
-            }
-        }
-        closed
-    }
-}
-
-impl Lane {
-    fn is_blocking_on(&self, device: usize) -> bool {
-        self.device == device && matches!(self.kind, StreamKind::Blocking | StreamKind::PerThread)
     }
 }
 
 fn waits_for_signal(call: &Call) -> bool {
-    use crate::trace::Takes;
     matches!(
         call,
         Call::Launch { takes: Takes::Until(_), .. } | Call::HostFunction { takes: Takes::Until(_), .. }
@@ -143,63 +146,81 @@ fn waits_for_signal(call: &Call) -> bool {
 mod tests {
     use super::*;
     use crate::base::{Bytes, DeviceId, SignalId};
-    use crate::trace::{DeviceSetup, StreamSetup, Takes};
+    use crate::trace::{AllocId, DeviceSetup, EventSetup, StreamKind, StreamSetup};
     use smallvec::SmallVec;
+
+    const EVENT: EventId = EventId::from_raw_unchecked(0);
 
     fn order(kinds: &[StreamKind]) -> Order {
         let device = DeviceId::new(0);
         let streams = kinds.iter().map(|kind| StreamSetup::new(device, *kind)).collect();
         let devices = [DeviceSetup::new(Bytes::gib(1))].into_iter().collect();
-        Order::new(&Setup { devices, streams, ..Setup::default() })
+        let events = [EventSetup::default()].into_iter().collect();
+        Order::new(&Setup { devices, streams, events, hosts: 2, ..Setup::default() })
     }
 
     fn stream(nth: usize) -> StreamId {
         StreamId::new(nth)
     }
 
-    fn ticket(nth: usize, seq: u32) -> Ticket {
-        Ticket { stream: stream(nth), seq }
+    fn record(order: &mut Order, nth: usize) {
+        order.submitted(stream(nth), &Call::Record { stream: stream(nth), event: EVENT });
+    }
+
+    fn wait(order: &mut Order, nth: usize) {
+        order.submitted(stream(nth), &Call::Wait { stream: stream(nth), event: EVENT });
+    }
+
+    fn free(order: &mut Order, nth: usize) -> Ticket {
+        order.submitted(stream(nth), &Call::Free { stream: stream(nth), alloc: AllocId::NULL })
     }
 
     #[test]
-    fn a_wait_is_after_what_was_recorded() {
+    fn what_is_seen_is_before_whatever_comes() {
         let mut order = order(&[StreamKind::NonBlocking; 2]);
-        let event = EventId::new(0);
-        order.submitted(ticket(0, 1), &Call::Record { stream: stream(0), event });
+        record(&mut order, 0);
         assert_eq!(order.before(stream(1)), Some(&[0, 0][..]));
-        order.submitted(ticket(1, 1), &Call::Wait { stream: stream(1), event });
-        order.submitted(ticket(0, 2), &Call::Record { stream: stream(0), event });
-        assert_eq!(order.before(stream(1)), Some(&[1, 1][..]));
-        // A synchronise of the second one has seen the first one up to there.
-        let closed = order.closed(&[0, 1]);
-        assert_eq!(closed, [1, 1]);
-        order.saw(&closed);
+        wait(&mut order, 1);
+        // One more behind the event, and one behind the wait.
+        record(&mut order, 0);
+        free(&mut order, 1);
+        assert_eq!(order.before(stream(1)), Some(&[1, 2][..]));
+        assert_eq!(order.target(Target::Stream(stream(1))), [1, 2]);
+        assert_eq!(order.until(Ticket { stream: stream(1), seq: 1 }), [1, 1]);
+        order.saw(&[1, 1]);
         assert_eq!(order.before(stream(0)), Some(&[2, 1][..]));
+        assert_eq!(order.latest(stream(0)).seq, 2);
+        // A new event has no record, so that a wait for it is none.
+        order.renew(EVENT);
+        wait(&mut order, 1);
+        assert_eq!(order.before(stream(1)), Some(&[1, 3][..]));
     }
 
     #[test]
     fn the_legacy_stream_is_between_blocking_ones() {
         use StreamKind::{Blocking, Legacy, NonBlocking};
         let mut order = order(&[Blocking, Legacy, Blocking, NonBlocking]);
-        let free = |nth| Call::Free { stream: stream(nth), alloc: crate::trace::AllocId::NULL };
         for nth in [0, 3, 1] {
-            order.submitted(ticket(nth, 1), &free(nth));
+            free(&mut order, nth);
         }
         assert_eq!(order.before(stream(2)), Some(&[1, 1, 0, 0][..]));
         assert_eq!(order.before(stream(3)), Some(&[0, 0, 0, 1][..]));
+        free(&mut order, 2);
+        // Who waits for it, waits for those too.
+        let legacy = Target::Stream(stream(1));
+        assert_eq!(order.target(legacy), [1, 1, 1, 0]);
+        assert_eq!(order.awaited(legacy), [0, 1, 2].map(stream));
     }
 
     #[test]
     fn behind_a_signal_nothing_is_known() {
         let mut order = order(&[StreamKind::NonBlocking; 2]);
         let (takes, uses) = (Takes::Until(SignalId::new(0)), SmallVec::new());
-        let held = Call::HostFunction { stream: stream(0), takes, gives: None, uses };
-        order.submitted(ticket(0, 1), &held);
+        order.submitted(stream(0), &Call::HostFunction { stream: stream(0), takes, gives: None, uses });
         assert_eq!(order.before(stream(0)), None);
         assert_eq!(order.before(stream(1)), Some(&[0, 0][..]));
-        let event = EventId::new(0);
-        order.submitted(ticket(0, 2), &Call::Record { stream: stream(0), event });
-        order.submitted(ticket(1, 1), &Call::Wait { stream: stream(1), event });
+        record(&mut order, 0);
+        wait(&mut order, 1);
         assert_eq!(order.before(stream(1)), None);
         order.saw(&[2, 1]);
         assert_eq!(order.before(stream(1)), Some(&[2, 1][..]));

@@ -3,12 +3,15 @@
 use super::calls::{Answer, By, Trouble};
 use super::driver;
 use super::log::What;
+use super::meetings::Giver;
 use super::readings::{attribute_of, is_told, of_device, reach};
 use super::session::{Held, Recorded, Session, Shared, State};
 use super::structures::{Access, Location};
 use crate::base::{DeviceId, EventId, HostId, PoolId, SignalId, StreamId};
 use crate::trace::{Call, Exported, Failure, Imported, Reading, Reply, Resource};
 use std::ffi::c_uint;
+use std::os::fd::AsFd;
+use std::sync::Arc;
 
 impl Session<'_> {
     /// Makes such a call.
@@ -114,7 +117,10 @@ impl Session<'_> {
     fn create(&self, state: &mut State<'_>, resource: Resource) -> Answer<()> {
         match resource {
             Resource::Stream(stream) => state.streams[stream] = Held::Here(self.make_stream(stream)?),
-            Resource::Event(event) => state.events[event] = Held::Here(self.make_event(event, None)?),
+            Resource::Event(event) => {
+                state.events[event] = Held::Here(self.make_event(event, None)?);
+                state.order.renew(event);
+            }
             Resource::Pool(pool) => {
                 let made = self.make_pool(pool)?;
                 state.pools[pool] = Held::Here(made);
@@ -171,7 +177,7 @@ impl Session<'_> {
 
     fn export(&self, state: &mut State<'_>, what: Exported, under: SignalId) -> Answer<()> {
         let shared = match what {
-            Exported::Pool(pool) => Shared::Pool(driver::export_pool(self.pool(state, pool)?)?),
+            Exported::Pool(pool) => Shared::Pool(Arc::new(driver::export_pool(self.pool(state, pool)?)?)),
             Exported::Memory(alloc) => {
                 let live = state.memory.of(alloc).ok_or(Failure::InvalidValue)?;
                 Shared::Memory(driver::export_pointer(live.range.start)?, live.requested, live.range.start)
@@ -185,7 +191,7 @@ impl Session<'_> {
             }
         };
         state.exported.insert(under, shared);
-        self.meetings.give(under);
+        self.meetings.give(under, Giver::Thread);
         Ok(())
     }
 
@@ -197,9 +203,9 @@ impl Session<'_> {
         under: SignalId,
         into: Imported,
     ) -> Answer<Reply> {
-        match (state.exported.get(&under).copied(), into) {
+        match (state.exported.get(&under).cloned(), into) {
             (Some(Shared::Pool(descriptor)), Imported::Pool(pool)) => {
-                state.pools[pool] = Held::Here(driver::import_pool(descriptor)?);
+                state.pools[pool] = Held::Here(driver::import_pool(descriptor.as_fd())?);
                 Ok(Reply::Done)
             }
             (Some(Shared::Event(source)), Imported::Event(event)) => {

@@ -24,6 +24,7 @@ use cust::device::Device;
 use cust::module::Module;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_int;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A device of the machine, as a call needs it.
@@ -118,9 +119,9 @@ pub(super) struct Recorded {
 }
 
 /// What one process has exported.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) enum Shared {
-    Pool(c_int),
+    Pool(Arc<OwnedFd>),
     /// With its size, which a program sends along, and where it is.
     Memory(driver::PointerData, Bytes, u64),
     /// A driver opens no event in the process that it is of, so that it is shared itself.
@@ -137,8 +138,8 @@ pub(super) struct State<'r> {
     pub(super) pools: IndexVec<PoolId, Held<Pool>>,
     pub(super) defaults: IndexVec<DeviceId, Option<PoolId>>,
     pub(super) current: IndexVec<DeviceId, Option<PoolId>>,
-    pub(super) submitted: Vec<u32>,
-    pub(super) observed: Vec<u32>,
+    /// Behind the last operation of each stream that other threads cannot record in.
+    pub(super) tails: IndexVec<StreamId, Option<Event>>,
     pub(super) order: Order,
     pub(super) memory: Memory,
     pub(super) launches: Launches,
@@ -173,6 +174,8 @@ pub(super) struct Session<'r> {
     pub(super) meetings: Arc<Meetings>,
     /// The signals that functions in streams give.
     pub(super) given_by_functions: BTreeSet<SignalId>,
+    /// The statements of which expectations ask when their operations started or ended.
+    pub(super) timed: BTreeSet<StmtId>,
     began: Nanos,
     state: Mutex<State<'r>>,
 }
@@ -203,8 +206,7 @@ impl<'r> Session<'r> {
             pools: setup.pools.iter().map(|_| Held::Not(Failure::InvalidValue)).collect(),
             defaults: setup.devices.iter().map(|_| None).collect(),
             current: setup.devices.iter().map(|_| None).collect(),
-            submitted: vec![0; setup.streams.len()],
-            observed: vec![0; setup.streams.len()],
+            tails: setup.streams.iter().map(|_| None).collect(),
             order: Order::new(setup),
             memory: Memory::default(),
             launches: Launches::default(),
@@ -222,6 +224,7 @@ impl<'r> Session<'r> {
         let given_by_functions = super::limits::given_by_functions(program);
         let session = Self {
             given_by_functions,
+            timed: super::limits::timed(program),
             program,
             host,
             observe: options.observe,
@@ -392,14 +395,17 @@ impl<'r> Session<'r> {
         let waited: Answer<()> = waited.into_iter().collect();
         // A function in a stream has waited in vain.
         if self.meetings.has_given_up() {
-            self.hangs(&mut state, last);
+            self.hangs(&mut state, None);
         }
         if let (Err(code), None) = (waited, &state.stop) {
             state.stop = Some(super::Stop { stmt: last.1, reason: format!("the device reports {code}") });
         }
-        let State { marks, log, launches, .. } = &mut *state;
+        let State { marks, log, .. } = &mut *state;
         marks.tell(log, None);
         log.close();
+        let untold = super::limits::of_untold(self.program, log.untold());
+        state.silent.extend(untold);
+        let State { launches, .. } = &mut *state;
         let overlaps = if waited.is_ok() { launches.overlaps() } else { Vec::new() };
         self.give_back(&mut state);
         let (log, stop) = (std::mem::take(&mut state.log), state.stop.take());
@@ -422,6 +428,10 @@ impl<'r> Session<'r> {
                 Held::Not(_) | Held::Gone => {}
             }
         }
+        for tail in state.tails.iter().copied().flatten() {
+            driver::destroy_event(tail).ok();
+        }
+        state.exported.clear();
         for event in &state.events {
             if let Held::Here(recorded) = event
                 && recorded.same_as.is_none()

@@ -2,15 +2,16 @@
 //!
 //! A call that waits does so without the lock that the others share. What such a call proves is known once it has returned.
 
-use super::calls::{Answer, By, Fence, Made, Trouble, Wait, Work};
+use super::calls::{Answer, By, Made, Trouble, Wait};
 use super::driver::{self, Stream};
 use super::host::Observe;
 use super::log::What;
 use super::meetings::{GivenUp, Meetings};
 use super::session::{Session, State};
-use crate::base::{HostId, Nanos};
+use crate::base::{HostId, Nanos, SignalId};
 use crate::scenario::Step;
-use crate::trace::{Call, Deadlock, Failure, Reply, Waiter, join};
+use crate::trace::{Call, Deadlock, Failure, Reply, Waiter};
+use std::collections::BTreeSet;
 use std::thread::Scope;
 
 /// Between two queries of a poll.
@@ -75,9 +76,9 @@ impl Session<'_> {
                 thread.sleeps_until = Some(self.host.now().after(duration));
                 Ok(Reply::Done)
             }
-            Ok(Made::Waits(wait)) => {
+            Ok(Made::Waits(mut wait)) => {
                 drop(state);
-                let waited = self.wait_in_turn(host, &wait);
+                let waited = self.wait_in_turn(by, &mut wait);
                 state = self.lock();
                 waited.and_then(|()| self.returns(&mut state, by, wait))
             }
@@ -116,7 +117,7 @@ impl Session<'_> {
                 Err(failure)
             }
             Err(Trouble::Hangs) => {
-                self.hangs(state, by);
+                self.hangs(state, Some(by));
                 return false;
             }
             Err(Trouble::Ends(reason)) => {
@@ -128,11 +129,14 @@ impl Session<'_> {
         true
     }
 
-    /// What a thread waits for does not come: it, and whoever else waits, stays where it is. The first one to notice is told.
-    pub(super) fn hangs(&self, state: &mut State<'_>, by: By) {
+    /// What a thread, or a function in a stream, waits for does not come: it, and whoever else waits, stays where it is. The first
+    /// thread to notice is told, and all functions.
+    pub(super) fn hangs(&self, state: &mut State<'_>, thread: Option<By>) {
         if state.hangs || state.stop.is_some() {
             return;
         }
+        let main = || (MAIN, state.cursor.latest(MAIN));
+        let by = thread.unwrap_or_else(main);
         // After an error of a device, functions in its streams are not called any more.
         for device in self.gpus.indices() {
             let asked = self.enter(device).and_then(|_| driver::query_stream(Stream::LEGACY));
@@ -140,9 +144,15 @@ impl Session<'_> {
                 return self.stop(state, by, format!("the device reports {error}"));
             }
         }
-        let deadlock =
-            Deadlock { waiters: vec![Waiter::Host(by.0)], statements: vec![Some(by.1)], is_cycle: false };
+        let functions = self.meetings.waiting();
+        let threads = thread.map(|(host, stmt)| (Waiter::Host(host), Some(stmt)));
+        let operations =
+            functions.iter().map(|function| (Waiter::Operation(function.at), Some(function.by.1)));
+        let signals: BTreeSet<SignalId> = functions.iter().map(|function| function.signal).collect();
+        let signals = signals.into_iter().map(|signal| (Waiter::Signal(signal), None));
+        let (waiters, statements) = threads.into_iter().chain(operations).chain(signals).unzip();
         state.hangs = true;
+        let deadlock = Deadlock { waiters, statements, is_cycle: false };
         state.log.host(self.now(), by, None, What::Deadlock(deadlock));
         self.meetings.give_up();
     }
@@ -177,33 +187,37 @@ impl Session<'_> {
 
     /// Waits, without the lock, and returns when it is its turn. What others do before that is done before the driver is asked,
     /// where that is possible.
-    fn wait_in_turn(&self, host: HostId, wait: &Wait) -> Answer<()> {
+    fn wait_in_turn(&self, by: By, wait: &mut Wait) -> Answer<()> {
         let is_whole = matches!(wait, Wait::Copy(..) | Wait::PlainFree(..) | Wait::Barrier(_));
         if !is_whole {
-            self.meetings.turn_to_return(host)?;
+            self.meetings.turn_to_return(by.0)?;
         }
-        self.wait_for(wait)?;
+        self.wait_for(by, wait)?;
         if is_whole {
-            self.meetings.turn_to_return(host)?;
+            self.meetings.turn_to_return(by.0)?;
         }
         Ok(())
     }
 
-    fn wait_for(&self, wait: &Wait) -> Answer<()> {
+    fn wait_for(&self, by: By, wait: &mut Wait) -> Answer<()> {
         match wait {
-            Wait::Work(work, _, fence) => self.synchronise(work, fence)?,
-            Wait::Poll(work, _) => {
-                while !self.is_complete(work)? {
+            Wait::Work(work, _, fence) => {
+                self.synchronise(work, fence)?;
+                self.remove(fence)?;
+            }
+            Wait::Poll(target, fence, cut) => {
+                *cut = loop {
+                    if let Some(complete) = self.polls(*target, fence, cut)? {
+                        break complete;
+                    }
                     if self.meetings.has_given_up() {
                         return Err(Trouble::Hangs);
                     }
                     self.host.sleep(PAUSE);
-                }
+                };
+                self.remove(fence)?;
             }
-            Wait::Copy(transfer, _) => {
-                self.enter(transfer.device)?;
-                transfer.make()?;
-            }
+            Wait::Copy(transfer, ticket, _) => self.waiting_transfer(by, transfer, *ticket)?,
             Wait::PlainFree(address, _) => driver::plain_free(*address)?,
             Wait::Signal(signal) | Wait::Import(signal, _) => {
                 // What a function in a stream gives comes once its stream has got there.
@@ -217,39 +231,6 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Waits for work as it was when the call was made. Where other threads have put more into its streams since, it is waited for
-    /// the events that were recorded then.
-    fn synchronise(&self, work: &Work, fence: &Fence) -> Answer<()> {
-        let state = self.lock();
-        let has_grown =
-            fence.submitted.iter().any(|ticket| state.submitted[ticket.stream.index()] != ticket.seq);
-        let is_another = fence.record.is_some_and(|(event, record)| {
-            self.event(&state, event).map_or(true, |recorded| recorded.latest != record)
-        });
-        drop(state);
-        match work {
-            _ if has_grown || is_another => {
-                fence.events.iter().try_for_each(|event| driver::synchronise_event(*event))?;
-            }
-            Work::Event(device, event) => {
-                self.enter(*device)?;
-                driver::synchronise_event(*event)?;
-            }
-            Work::Stream(device, stream) => {
-                self.enter(*device)?;
-                driver::synchronise_stream(*stream)?;
-            }
-            Work::Device(device, _) => {
-                self.enter(*device)?;
-                driver::synchronise_context()?;
-            }
-        }
-        for event in &fence.events {
-            driver::destroy_event(*event)?;
-        }
-        Ok(())
-    }
-
     /// A call that has waited returns.
     fn returns(&self, state: &mut State<'_>, by: By, wait: Wait) -> Answer<Reply> {
         if self.meetings.has_given_up() {
@@ -258,25 +239,21 @@ impl Session<'_> {
         let now = self.now();
         match wait {
             Wait::Work(_, cut, _) => {
-                self.saw(state, &cut);
-                join(&mut state.observed, &cut);
-                let observed = state.observed.clone();
+                state.order.observed_by(by.0, &cut);
+                let observed = state.order.observed().to_vec();
                 state.log.host(now, by, None, What::Synchronised(observed));
                 let State { marks, log, order, .. } = state;
                 marks.tell(log, Some(order.seen()));
             }
-            Wait::Poll(_, cut) => {
-                self.saw(state, &cut);
+            Wait::Poll(.., cut) => {
+                state.order.saw(&cut);
                 state.log.host(now, by, None, What::Seen(cut));
             }
-            // An event behind it would be one more operation that has not completed.
-            Wait::Copy(transfer, ticket) if transfer.is_complete => {
-                state.log.device(now, by, ticket, What::End);
-            }
-            Wait::Copy(transfer, ticket) => {
-                self.enter(transfer.device)?;
-                let stream = transfer.stream.unwrap_or(Stream::LEGACY);
-                state.marks.mark(transfer.device, stream, by, ticket, true);
+            Wait::Copy(_, _, cut) => {
+                if cut.iter().any(|seq| *seq > 0) {
+                    state.order.saw(&cut);
+                    state.log.host(now, by, None, What::Seen(cut));
+                }
             }
             Wait::PlainFree(_, alloc) => {
                 state.memory.free(alloc);
@@ -286,7 +263,15 @@ impl Session<'_> {
                 state.log.host(now, by, None, What::Met);
                 return self.import(state, by, under, into);
             }
-            Wait::Signal(_) | Wait::End(_) | Wait::Barrier(_) => state.log.host(now, by, None, What::Met),
+            Wait::Signal(signal) => {
+                state.log.host(now, by, None, What::Met);
+                // What comes before a function is complete when it gives a signal.
+                if let Some(ticket) = self.meetings.given_by(signal) {
+                    let complete = state.order.until(ticket);
+                    state.order.saw(&complete);
+                }
+            }
+            Wait::End(_) | Wait::Barrier(_) => state.log.host(now, by, None, What::Met),
         }
         Ok(Reply::Done)
     }

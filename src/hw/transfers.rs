@@ -4,10 +4,12 @@
 
 use super::calls::{Answer, By, Made, Wait};
 use super::driver::{self, Stream, Way};
+use super::log::What;
+use super::marks::Point;
 use super::memory::Stamp;
 use super::session::{Session, State};
 use crate::base::{DeviceId, Nanos, StreamId};
-use crate::trace::{Call, Failure, Law, Memory, Reply, Ticket, Use};
+use crate::trace::{Call, Failure, Law, Memory, Reply, Returns, Target, Ticket, Use};
 
 /// Where the bytes of a transfer come from.
 #[derive(Clone, Copy, Debug)]
@@ -20,22 +22,23 @@ pub(super) enum Source {
     Host(u64),
 }
 
-/// A copy or a memset that holds up the host.
+/// A copy or a memset, as the driver is to be asked for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
-    pub(super) device: DeviceId,
-    pub(super) to: u64,
-    pub(super) from: Source,
-    pub(super) size: u64,
-    /// `None`: in the legacy default stream, by a call that waits.
-    pub(super) stream: Option<Stream>,
-    /// Whether it is complete when its call returns.
-    pub(super) is_complete: bool,
+    device: DeviceId,
+    to: u64,
+    from: Source,
+    size: u64,
+    /// `None`: in the legacy default stream, by a call that waits where it has to.
+    stream: Option<Stream>,
+    returns: Returns,
+    /// Whether the driver may hold up the host for longer than that.
+    may_wait: bool,
 }
 
 impl Transfer {
     /// Makes the call.
-    pub(super) fn make(&self) -> driver::Answer<()> {
+    fn make(&self) -> driver::Answer<()> {
         let Transfer { to, from, size, stream, .. } = *self;
         match from {
             Source::Memory(from, way) => driver::copy(way, to, from, size, stream),
@@ -57,19 +60,25 @@ impl Session<'_> {
         let (target, source) = (state.memory.address(&to), state.memory.address(&from));
         let (target, source) = (target.ok_or(Failure::InvalidValue)?, source.ok_or(Failure::InvalidValue)?);
         let is_pageable = |at: &Use| matches!(at.memory, Memory::Pageable(_));
-        let is_of_host = |at: &Use| matches!(at.memory, Memory::Pageable(_) | Memory::Pinned(_));
+        let is_buffer = |at: &Use| matches!(at.memory, Memory::Pageable(_) | Memory::Pinned(_));
         let source = match (is_pageable(&to), is_pageable(&from)) {
             (false, false) => Source::Memory(source, Way::Between),
-            _ if is_of_host(&to) && is_of_host(&from) => Source::Host(source),
+            _ if is_buffer(&to) && is_buffer(&from) => Source::Host(source),
             (true, _) => Source::Memory(source, Way::ToHost),
             (false, true) => Source::Memory(source, Way::ToDevice),
         };
-        let is_complete = is_of_host(&to) || blocking && matches!(from.memory, Memory::Pinned(_));
-        let transfer = (target, source, to.size.0, is_complete);
-        // Of pageable memory a copy waits whoever's call it is; then other threads go on meanwhile.
-        let waits = blocking || is_pageable(&to) || is_pageable(&from);
-        let made = self.transfer(state, by, call, (stream, blocking, takes), transfer, waits)?;
-        let at = Ticket { stream, seq: state.submitted[stream.index()] };
+        let (device, handle) = self.stream(state, stream)?;
+        let transfer = Transfer {
+            device,
+            to: target,
+            from: source,
+            size: to.size.0,
+            stream: (!blocking).then_some(handle),
+            returns: Returns::of_copy(blocking, to.memory, from.memory),
+            may_wait: is_pageable(&to) || is_pageable(&from),
+        };
+        let made = self.transfer(state, by, call, (stream, takes), transfer)?;
+        let at = state.order.latest(stream);
         let State { memory, order, .. } = state;
         memory.copied(&to, &from, at, order.before(stream));
         Ok(made)
@@ -80,23 +89,26 @@ impl Session<'_> {
         state: &mut State<'_>,
         by: By,
         call: &Call,
-        how: (StreamId, bool, Law),
+        (stream, blocking, takes): (StreamId, bool, Law),
         at: Use,
     ) -> Answer<Made> {
-        let address = state.memory.address(&at).ok_or(Failure::InvalidValue)?;
-        let made = self.transfer(
-            state,
-            by,
-            call,
-            how,
-            (address, Source::Zero, at.size.0, matches!(at.memory, Memory::Pinned(_))),
-            how.1,
-        )?;
-        let ticket = Ticket { stream: how.0, seq: state.submitted[how.0.index()] };
+        let to = state.memory.address(&at).ok_or(Failure::InvalidValue)?;
+        let (device, handle) = self.stream(state, stream)?;
+        let transfer = Transfer {
+            device,
+            to,
+            from: Source::Zero,
+            size: at.size.0,
+            stream: (!blocking).then_some(handle),
+            returns: Returns::of_memset(blocking, at.memory),
+            may_wait: false,
+        };
+        let made = self.transfer(state, by, call, (stream, takes), transfer)?;
+        let ticket = state.order.latest(stream);
         let State { memory, order, .. } = state;
         memory.overwritten(&at);
         for word in memory.words(&at, None) {
-            memory.stamp(word.origin, Stamp { pattern: 0, by: by.1, at: ticket }, order.before(how.0));
+            memory.stamp(word.origin, Stamp { pattern: 0, by: by.1, at: ticket }, order.before(stream));
         }
         Ok(made)
     }
@@ -107,29 +119,49 @@ impl Session<'_> {
         state: &mut State<'_>,
         by: By,
         call: &Call,
-        (stream, blocking, takes): (StreamId, bool, Law),
-        (to, from, size, is_complete): (u64, Source, u64, bool),
-        waits: bool,
+        (stream, takes): (StreamId, Law),
+        transfer: Transfer,
     ) -> Answer<Made> {
-        let (device, handle) = self.stream(state, stream)?;
-        let ticket = self.next(state, stream);
-        state.marks.mark(device, handle, by, ticket, false);
+        let (_, handle) = self.stream(state, stream)?;
+        let device = transfer.device;
+        let ticket = state.order.next(stream);
+        state.marks.mark(device, handle, by, ticket, Point::Start);
         let length = state.durations.draw(by.1, &takes);
         if length > Nanos::ZERO {
             let kernel = self.gpus[device].kernel;
             let State { launches, memory, .. } = state;
             launches.launch(memory, by, (kernel, handle), length, (ticket, &[], None))?;
         }
-        let transfer =
-            Transfer { device, to, from, size, stream: (!blocking).then_some(handle), is_complete };
-        if !waits {
+        let before = state.order.target(Target::Stream(stream));
+        if transfer.returns == Returns::AtOnce && !transfer.may_wait {
             transfer.make()?;
+            self.submitted(state, by, call, stream);
+            state.marks.mark(device, handle, by, ticket, Point::End);
+            return Ok(Made::Reply(Reply::Done));
         }
         self.submitted(state, by, call, stream);
-        if waits {
-            return Ok(Made::Waits(Wait::Copy(transfer, ticket)));
+        let complete = match transfer.returns {
+            Returns::AtOnce => Vec::new(),
+            Returns::OnceStarted => before,
+            Returns::OnceComplete => state.order.target(Target::Stream(stream)),
+        };
+        Ok(Made::Waits(Wait::Copy(transfer, ticket, complete)))
+    }
+
+    /// Makes a transfer that holds up the host, without the lock: other threads go on meanwhile.
+    pub(super) fn waiting_transfer(&self, by: By, transfer: &Transfer, ticket: Ticket) -> Answer<()> {
+        self.enter(transfer.device)?;
+        transfer.make()?;
+        let mut state = self.lock();
+        match transfer.stream {
+            Some(stream) if transfer.returns != Returns::OnceComplete => {
+                self.records_tail(&mut state, ticket.stream);
+                state.marks.mark(transfer.device, stream, by, ticket, Point::End);
+            }
+            // An event behind it would be one more operation that has not completed, and in the legacy default stream would wait for what
+            // other threads have submitted meanwhile. What is staged from pageable memory is complete a moment later.
+            Some(_) | None => state.log.device(self.now(), by, ticket, What::End),
         }
-        state.marks.mark(device, handle, by, ticket, true);
-        Ok(Made::Reply(Reply::Done))
+        Ok(())
     }
 }

@@ -12,6 +12,7 @@ mod graphs;
 mod memory;
 mod operands;
 mod reach;
+mod returns;
 mod setup;
 mod sink;
 mod state;
@@ -28,6 +29,7 @@ pub use graphs::{GraphCall, GraphFigure, GraphPoolState, GraphSetup};
 pub use memory::{Access, Memory, Use};
 pub use operands::{Ended, Operands, Readiness};
 pub use reach::{DeviceSet, Reach};
+pub use returns::Returns;
 pub use setup::{
     Attributes, CollectiveSetup, DeviceSetup, EventSetup, HandleType, HostCosts, Location, Model, PoolSetup,
     Remap, Reuse, Rules, Setup, StreamKind, StreamSetup, Turns,

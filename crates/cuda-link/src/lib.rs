@@ -96,23 +96,24 @@ fn missing() -> c_int {
 
 /// The code itself where `cust_raw` lists it in `cudaError_enum`.
 fn listed(code: c_int) -> c_int {
+    if code != 0 {
+        FAILED.set(u32::try_from(code).ok());
+    }
     match code {
         0..=8 | 34 | 100..=102 | 200..=202 | 205..=224 | 300..=304 | 400 | 401 | 500 | 600 => code,
         700..=705 | 708..=720 | 800..=809 | 900..=911 => code,
-        code => {
-            UNLISTED.set(u32::try_from(code).ok());
-            UNKNOWN
-        }
+        _ => UNKNOWN,
     }
 }
 
 thread_local! {
-    static UNLISTED: Cell<Option<u32>> = const { Cell::new(None) };
+    static FAILED: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// The code that arrived last in this thread as `CUDA_ERROR_UNKNOWN` (999), since `cust_raw` does not list it; asked for once.
-pub fn unlisted() -> Option<u32> {
-    UNLISTED.take()
+/// The code with which a call of this thread has failed last, as the driver gave it: `cust_raw` does not list every code, and
+/// `cust` has no names for some that are listed, so that both tell `CUDA_ERROR_UNKNOWN` (999). Asked for once.
+pub fn failed() -> Option<u32> {
+    FAILED.take()
 }
 
 /// There is no driver on this machine, and why, in one line.

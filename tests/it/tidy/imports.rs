@@ -21,7 +21,7 @@ const LAYOUT: &[(&str, &[&str])] = &[
         &["base", "trace", "profile", "syntax", "scenario", "order", "model", "engine", "oracle", "edit"],
     ),
     ("compare", &["base", "trace", "scenario"]),
-    ("hw", &["base", "trace", "scenario"]),
+    ("hw", &["base", "trace", "scenario", "order"]),
     ("report", &["base", "trace", "scenario", "oracle", "explore", "compare"]),
     ("cli", &["*"]),
 ];

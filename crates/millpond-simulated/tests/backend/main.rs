@@ -6,6 +6,7 @@ mod command;
 mod faults;
 mod generated;
 mod kernel;
+mod order;
 mod played;
 mod ptx;
 mod scenarios;

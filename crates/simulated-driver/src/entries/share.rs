@@ -65,7 +65,7 @@ impl Caller {
 }
 
 entries! {
-    /// A descriptor is a number, which opens no file.
+    /// A descriptor is a new one at each call, and the caller's to close.
     fn cuMemPoolExportToShareableHandle(handle: Out<c_void>, pool: u64, kind: c_uint, flags: u64) {
         let (handle, mut caller) = (handle.required()?, Caller::new()?);
         let pool = caller.pool(pool)?;
@@ -76,7 +76,7 @@ entries! {
         let number = caller.export(Exported::Pool(pool.id))?;
         match kind {
             HandleType::Fabric => handle.of::<Offer>().set(Offer::new(Of::Pool, number)),
-            _ => handle.of::<c_int>().set(c_int::try_from(number).map_err(|_| Error::OUT_OF_MEMORY)?),
+            _ => handle.of::<c_int>().set(caller.exports.describe(number).ok_or(Error::OUT_OF_MEMORY)?),
         }
         Ok(())
     }
@@ -88,7 +88,9 @@ entries! {
             return Err(Error::INVALID_VALUE);
         }
         let number = match handle_type(kind) {
-            Some(HandleType::PosixFd) => handle.address(),
+            Some(HandleType::PosixFd) => {
+                caller.exports.described(handle.address()).ok_or(Error::INVALID_VALUE)?
+            }
             Some(HandleType::Fabric) => {
                 handle.of::<Offer>().get()?.number(Of::Pool).ok_or(Error::INVALID_VALUE)?
             }

@@ -7,6 +7,7 @@ use millpond::base::{Bytes, DeviceId};
 use millpond::trace::{DeviceSet, DeviceSetup};
 use simulated_driver::{Configuration, NAMES, lookup};
 use std::ffi::{CStr, c_char, c_int};
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::ptr::{null, null_mut};
 
 /// Two devices, of which each reaches the other one.
@@ -191,7 +192,7 @@ fn c43_exports_and_imports_that_fail() {
     let _turn = ready(Configuration::default());
     let (plain, shared) =
         (pool(), made(|pool| pool_create(pool, &Props { handle_types: 1, ..Props::on(0) })));
-    let (number, out) = (&mut 0, &mut 0);
+    let (number, out, again) = (&mut 0, &mut 0, &mut 0);
     assert_eq!(pool_export(null_mut(), shared, 1, 0), INVALID_VALUE);
     assert_eq!(pool_export(number, 0, 1, 0), INVALID_VALUE);
     assert_eq!(pool_export(number, shared, 0, 0), INVALID_VALUE);
@@ -199,12 +200,18 @@ fn c43_exports_and_imports_that_fail() {
     assert_eq!(pool_export(number, shared, 1, 1), INVALID_VALUE);
     assert_eq!(pool_export(number, plain, 1, 0), INVALID_VALUE);
     assert_eq!(pool_export(number, shared, 1, 0), SUCCESS);
-    assert!(*number >= 1_000);
     let fd = *number as usize;
+    // Each export opens a descriptor of its own.
+    assert_eq!(pool_export(again, shared, 1, 0), SUCCESS);
+    assert_ne!(*again as usize, fd);
+    let imported_too = made(|pool| pool_import(pool, *again as usize, 1, 0));
+    assert_eq!(pool_destroy(imported_too), SUCCESS);
+    // SAFETY: the driver has opened it for the caller, and nobody has closed it.
+    drop(unsafe { OwnedFd::from_raw_fd(*again) });
     assert_eq!(pool_import(null_mut(), fd, 1, 0), INVALID_VALUE);
     assert_eq!(pool_import(out, 0, 1, 0), INVALID_VALUE);
     assert_eq!(pool_import(out, fd, 0, 0), INVALID_VALUE);
-    assert_eq!(pool_import(out, fd + 1, 1, 0), INVALID_VALUE);
+    assert_eq!(pool_import(out, fd + 1_000, 1, 0), INVALID_VALUE);
     let imported = made(|pool| pool_import(pool, fd, 1, 0));
     let stream = stream();
     let (own, other) = (alloc(512, shared, stream), alloc(512, plain, stream));

@@ -1,0 +1,269 @@
+//! Programs in which every use of memory is ordered, each in another way: kernels find there what was written last, and hardware does
+//! what the simulation does, expectations included.
+
+use crate::command::{Ran, millpond};
+
+/// What orders the uses, and the program.
+const ORDERED: [(&str, &str); 13] = [
+    (
+        "copies that hold up the host (CUDA runtime API, API synchronization behavior)",
+        "host_buffer h 1MiB pageable
+stream a, b non_blocking
+x = malloc 1MiB
+a: k(x)
+a: copy h from x
+b: k(x)
+b: copy h from x
+a: k(x)
+sync a
+sync b
+free x",
+    ),
+    (
+        "the legacy default stream, which waits for blocking ones and is waited for with them",
+        "stream a, b
+x = malloc 1MiB
+legacy: k(x)
+a: k(x)
+sync legacy
+b: k(x)
+sync legacy
+a: k(x)
+sync legacy
+free x",
+    ),
+    (
+        "a memset that begins within a word",
+        "stream a
+x = malloc 1MiB
+a: k(x)
+a: memset x[4B..100B]
+a: look(x)
+sync a
+free x",
+    ),
+    (
+        "a copy that begins within a word",
+        "stream a
+x = malloc 1MiB
+y = malloc 1MiB
+a: k(x)
+a: k(y)
+a: copy x[4B..104B] from y[4B..104B]
+a: look(x)
+sync a
+free x
+free y",
+    ),
+    (
+        "a signal that a kernel waits for",
+        "stream a, b non_blocking
+x = malloc 1MiB
+a: short() until go
+a: k(x)
+b: k(x)
+sync b
+signal go
+sync a
+a: k(x)
+sync a
+free x",
+    ),
+    (
+        "events in the middle of a stream",
+        "stream a, b, c non_blocking
+event e, f, g
+x = malloc 1MiB
+a: k(x)
+a: record e
+c: wait e
+c: record f
+c: long()
+sync f
+b: k(x)
+b: record e
+c: wait e
+c: record g
+c: long()
+sync g
+a: k(x)
+sync a
+sync b
+sync c
+free x",
+    ),
+    (
+        "signals that functions in streams give (CUDA driver API, cuLaunchHostFunc)",
+        "stream a, b non_blocking
+x = malloc 1MiB
+a: k(x)
+a: host signal first
+await first
+b: k(x)
+b: host signal second
+await second
+a: k(x)
+sync a
+free x",
+    ),
+    (
+        "a synchronise of a device with the default stream of another thread",
+        "stream a, b non_blocking
+x = malloc 1MiB
+thread other {
+  per_thread: k(x)
+  signal started
+  sleep 5us
+  a: short()
+}
+await started
+sync device
+b: k(x)
+sync b
+join other
+sync a
+free x",
+    ),
+    (
+        "the same, while that stream goes on",
+        "stream a non_blocking
+x = malloc 1MiB
+thread other {
+  per_thread: k(x)
+  signal started
+  await go
+  per_thread: long()
+}
+await started
+sync device
+signal go
+a: k(x)
+sync a
+join other
+free x",
+    ),
+    (
+        "a synchronise of a device, which is no barrier",
+        "stream a, b
+legacy: short()
+thread other {
+  await started
+  sleep 10us
+  b: short() as aside
+}
+a: long() as held
+signal started
+sync device
+join other
+expect aside starts < end held",
+    ),
+    (
+        "a synchronise of a stream that is destroyed meanwhile",
+        "stream a non_blocking
+x = malloc 1MiB
+thread other {
+  await started
+  sleep 5us
+  destroy a
+}
+a: k(x)
+signal started
+sync a
+join other
+free x",
+    ),
+    (
+        "a poll of a stream that is destroyed meanwhile",
+        "stream a non_blocking
+x = malloc 1MiB
+thread other {
+  await started
+  sleep 5us
+  destroy a
+}
+a: k(x)
+signal started
+poll a until done
+join other
+free x",
+    ),
+    (
+        "a wait with nothing behind it, of which an expectation asks",
+        "stream a, b non_blocking
+event done
+a: long() as first
+a: record done
+b: wait done as released
+sync b
+expect released ends >= end first
+expect released ends >= 90us",
+    ),
+];
+
+const KERNELS: &str = "kernel k(x: write) takes 10us
+kernel look(x: read) takes 10us
+kernel short() takes 1us
+kernel long() takes 100us
+";
+
+/// Two names of one process for the memory of another one, in one launch.
+const TWO_NAMES: &str = "pool p on gpu0 { handle = posix_fd }
+event ready { interprocess }
+stream s
+kernel fill(x: write) takes 10us
+s: x = alloc 4KiB from p
+s: fill(x)
+s: record ready
+sync s
+export p as hp
+export x as hx
+export ready as hr
+process child {
+  stream s on gpu0
+  kernel both(x: write, y: read_write) takes 10us
+  q = import hp on gpu0
+  y = import hx from q
+  z = import hx from q
+  r = import hr
+  s: wait r
+  s: both(y, z)
+  sync s
+  s: free y
+  s: free z
+  sync s
+}
+join child
+s: free x
+sync s
+";
+
+fn is_sound(what: &str, program: &str) {
+    for seed in ["0", "1", "2"] {
+        let simulated = millpond(&["run", "-", "--seed", seed], program, &[]);
+        assert_eq!(simulated.status, 0, "{what}: {}{}", simulated.out, simulated.err);
+        let Ran { status, out, err } =
+            millpond(&["run", "-", "--seed", seed, "--backend", "cuda"], program, &[]);
+        assert_eq!((status, out.contains("error")), (0, false), "{what}: {out}{err}");
+        let Ran { status, out, err } =
+            millpond(&["compare", "-", "--seed", seed, "--backend", "cuda"], program, &[]);
+        assert_eq!((status, out.contains("no difference")), (0, true), "{what}: {out}{err}");
+    }
+}
+
+#[test]
+fn programs_in_order_have_no_overlap_and_no_difference() {
+    for (what, program) in ORDERED {
+        is_sound(what, &format!("{KERNELS}{program}\n"));
+    }
+    is_sound("two names", TWO_NAMES);
+}
+
+/// More operations than the simulated driver has events for: what is not known is not judged.
+#[test]
+fn times_that_no_device_has_told_are_not_judged() {
+    let program = format!(
+        "{KERNELS}stream a\nrepeat i in 0..600 {{\n  a: short()\n}}\na: short() as late\nsync a\nexpect late ends >= 600us\n"
+    );
+    let Ran { status, out, err } = millpond(&["run", "-", "--backend", "cuda"], &program, &[]);
+    assert_eq!((status, out.contains("open")), (0, true), "{out}{err}");
+}
