@@ -391,7 +391,7 @@ impl Scenario {
         settings: &Settings,
         out: W,
     ) -> Result<(Outcome, std::io::Result<W>), Complaint> {
-        let mut states = States::new(program, out);
+        let mut states = States::new(program, &self.origin(program, settings.seed), out);
         let (outcome, _) = self.judge(program, settings, &mut states)?;
         Ok((outcome, states.finish()))
     }
@@ -414,6 +414,8 @@ impl Scenario {
             origin: self.origin(program, settings.seed),
             told: self.told_with_fixes(program, settings, verdict, verdict.findings.iter().collect()),
             failures: &outcome.failures,
+            met: &verdict.met,
+            open: verdict.open(),
             status: outcome.status() as u8,
         };
         let document = sarif.document();
@@ -548,9 +550,9 @@ impl Scenario {
         report: &mut impl Sink,
     ) -> (Verdict, Ending) {
         if let Some(played) = &self.played {
-            let mut judge = Expectations::of_hardware(program, &played.silent);
+            let mut judge = Expectations::of_hardware(program, &played.silent, &played.met);
             played.events.replay(&mut (&mut judge, report));
-            let verdict = Verdict { met: played.met.clone(), ..judge.finish(played.broken.clone()) };
+            let verdict = judge.finish(played.broken.clone());
             return (verdict, Ending { at: played.end, stop: None });
         }
         let mut books = Checked(cfg!(debug_assertions).then(|| Accounting::new(&program.setup)));

@@ -5,7 +5,10 @@
 
 use super::findings::Findings;
 use super::hazards::Hazards;
-use super::verdict::{Broken, FailedCall, Judged, Mismatch, Missed, NotReached, SkippedStatement, Verdict};
+use super::mistakes::Mistakes;
+use super::verdict::{
+    Broken, FailedCall, Judged, Met, Mismatch, Missed, NotReached, Ordering, SkippedStatement, Verdict,
+};
 use crate::base::{BufferId, ExpectId, IndexVec, Nanos, PoolId, StmtId, reuse_on_clone};
 use crate::scenario::{Demand, Moment, Outcome, Program, When};
 use crate::trace::{
@@ -38,14 +41,18 @@ pub struct Expectations<'p> {
     /// Of launches of graphs, the operations that do not start it, and those that do not end it.
     inside: [BTreeSet<Ticket>; 2],
     /// Whether the order of the program is judged. On hardware it is not: what hardware tells of it is too little.
-    judges_order: bool,
+    ordering: Ordering,
+    /// What is known of a run on hardware without it.
+    mistakes: Mistakes,
+    /// Where kernels of a run on hardware have met in their memory.
+    met: Vec<Met>,
     /// Whether most events can be taken as most are.
     is_usual: bool,
 }
 
 reuse_on_clone!(Expectations<'p> {
     program, expectations, snapshots, failed, demanded, skipped, deadlock, hazards, findings, allocations, asks_for_timing,
-    moments, launching, inside, judges_order, is_usual,
+    moments, launching, inside, ordering, mistakes, met, is_usual,
 });
 
 impl<'p> Expectations<'p> {
@@ -74,7 +81,9 @@ impl<'p> Expectations<'p> {
             moments: named_in_moments(program).map(|stmt| (stmt, [None; 2])).collect(),
             launching: None,
             inside: Default::default(),
-            judges_order: true,
+            ordering: Ordering::Checked,
+            mistakes: Mistakes::default(),
+            met: Vec::new(),
             is_usual: false,
         };
         judge.is_usual = judge.is_usual();
@@ -82,27 +91,34 @@ impl<'p> Expectations<'p> {
     }
 
     /// A judge of a run on hardware, which tells neither the class that serves an allocation nor what another timing would do.
-    /// Lines about that are open, and so are those that stand in these statements, and all about findings, which are not looked for.
-    pub fn of_hardware(program: &'p Program, silent: &[StmtId]) -> Self {
-        let mut judge = Self { judges_order: false, is_usual: false, ..Self::new(program) };
+    /// Lines about that are open, and so are those about all timings, those that stand in these statements, and those about findings
+    /// beyond what the run itself has met.
+    pub fn of_hardware(program: &'p Program, silent: &[StmtId], met: &[Met]) -> Self {
+        let (ordering, met) = (Ordering::NotJudged, met.to_vec());
+        let mut judge = Self { ordering, met, is_usual: false, ..Self::new(program) };
         for (id, line) in program.expects.iter_enumerated() {
-            if line.demand.needs_simulation() || silent.contains(&line.stmt) {
-                judge.expectations[id].is_open = true;
-            }
+            let is_of_timings = line.quantifier.is_some();
+            judge.expectations[id].is_untold =
+                is_of_timings || line.demand.needs_simulation() || silent.contains(&line.stmt);
         }
         judge
     }
 
+    fn judges_order(&self) -> bool {
+        self.ordering == Ordering::Checked
+    }
+
     /// Whether most events can be taken as most are: none of them is asked for here. Only what is not taken so can change that.
     fn is_usual(&self) -> bool {
-        self.judges_order && self.demanded.is_empty() && self.moments.is_empty() && self.hazards.is_usual()
+        self.judges_order() && self.demanded.is_empty() && self.moments.is_empty() && self.hazards.is_usual()
     }
 
     /// Takes any event.
     #[inline(never)]
     fn takes(&mut self, event: &Event<'_>) {
-        if self.judges_order {
-            self.hazards.event(event, &mut self.findings);
+        match self.ordering {
+            Ordering::Checked => self.hazards.event(event, &mut self.findings),
+            Ordering::NotJudged => self.mistakes.event(event, &mut self.findings),
         }
         match event.kind {
             Kind::Call(call) if !self.demanded.is_empty() || !self.moments.is_empty() => {
@@ -134,7 +150,7 @@ impl<'p> Expectations<'p> {
     pub fn finish(&mut self, broken: Option<Broken>) -> Verdict {
         self.judge_moments();
         let is_whole = broken.is_none();
-        if self.judges_order {
+        if self.judges_order() {
             self.hazards.finish(is_whole && self.deadlock.is_none(), &mut self.findings);
         }
         let failed = self.failed_calls();
@@ -145,8 +161,8 @@ impl<'p> Expectations<'p> {
             Outcome::Fails(failure) => Some(Missed { stmt: *stmt, failure, times: calls - failures }),
             _ => None,
         });
-        let never =
-            self.expectations.iter_enumerated().filter(|(_, judged)| judged.times == 0 && !judged.is_open);
+        let is_judged = |judged: &Judged| judged.times > 0 || judged.is_open || judged.is_untold;
+        let never = self.expectations.iter_enumerated().filter(|(_, judged)| !is_judged(judged));
         let never = never
             .map(|(expect, _)| NotReached { stmt: self.program.expects[expect].stmt, expect: Some(expect) });
         let uncalled = self.demanded.iter().filter(|(_, (calls, _))| *calls == 0);
@@ -170,7 +186,8 @@ impl<'p> Expectations<'p> {
             broken,
             allocations: self.allocations,
             searched: None,
-            met: Vec::new(),
+            met: std::mem::take(&mut self.met),
+            ordering: self.ordering,
         }
     }
 
@@ -228,9 +245,9 @@ impl<'p> Expectations<'p> {
             };
             if let (Some(left), Some(right)) = (at(subject), right) {
                 self.judge(expect, &Operands::Values { left: left.0.into(), right: right.0.into() });
-            } else if !self.judges_order {
+            } else if !self.judges_order() {
                 // Hardware does not tell the moments of every operation.
-                self.expectations[expect].is_open = true;
+                self.expectations[expect].is_untold = true;
             }
         }
     }
@@ -259,16 +276,24 @@ impl<'p> Expectations<'p> {
     /// Of a run that was given up it is not known what else it would have come to.
     fn judge_findings(&mut self, is_whole: bool, failed: &[FailedCall]) {
         if let Some((noticed, deadlock)) = &self.deadlock {
-            self.findings.deadlock(*noticed, deadlock);
+            let mut deadlock = deadlock.clone();
+            deadlock.statements.extend(self.mistakes.waiting().map(Some));
+            self.findings.deadlock(*noticed, &deadlock);
         }
+        self.met.iter().for_each(|met| self.findings.meet(met));
         self.findings.weigh(&self.program.levels);
         for (id, line) in self.program.expects.iter_enumerated() {
-            if !self.judges_order && line.demand.needs_simulation() {
-                continue;
-            }
-            if let Some(mismatch) = self.findings.judge(line, failed).filter(|_| is_whole) {
+            let judged = match self.ordering {
+                Ordering::Checked => self.findings.judge(line, failed),
+                Ordering::NotJudged => self.findings.judge_met(line, failed),
+            };
+            if let Some(mismatch) = judged.filter(|_| is_whole) {
+                self.expectations[id].is_untold &= line.quantifier.is_some();
                 self.record(id, mismatch);
             }
+        }
+        if !self.judges_order() {
+            self.findings.take_met(&mut self.met);
         }
     }
 
@@ -278,7 +303,7 @@ impl<'p> Expectations<'p> {
 
     fn record(&mut self, expect: ExpectId, mismatch: Option<Mismatch>) {
         let judged = &mut self.expectations[expect];
-        if !self.judges_order && judged.is_open {
+        if judged.is_untold {
             return;
         }
         judged.times += 1;

@@ -3,7 +3,7 @@
 //! One list: each finding stands in it once, by its kind and its statements, with how often it was. What a finding looks
 //! like is the report's affair; whether there is one, that of who adds it.
 
-use super::verdict::{FailedCall, Mismatch};
+use super::verdict::{FailedCall, Met, Mismatch};
 use crate::base::{BufferId, HostId, StmtId};
 use crate::scenario::{Demand, Expect, Levels};
 use crate::trace::{AllocId, Deadlock, Failure, FindingKind, Severity, Ticket};
@@ -312,11 +312,53 @@ impl Findings {
         }
     }
 
+    /// The same of a run on hardware, which looks for nothing and meets some: what it has met says that a line holds or fails.
+    /// What it has not met leaves it open, which is `None`, too.
+    pub(super) fn judge_met(&mut self, line: &Expect, failed: &[FailedCall]) -> Option<Option<Mismatch>> {
+        let mismatch = self.judge(line, failed)?;
+        let is_settled = match (line.demand, mismatch) {
+            (Demand::Occurs { finding: None, .. }, _) => true,
+            (Demand::Finding { .. } | Demand::Occurs { not: false, .. }, None) => true,
+            (Demand::Finding { times: Some(times), .. }, Some(Mismatch::Findings { count, .. })) => {
+                count > times
+            }
+            (Demand::NoFindings | Demand::NoLeaks | Demand::Occurs { not: true, .. }, Some(_)) => true,
+            _ => false,
+        };
+        is_settled.then_some(mismatch)
+    }
+
+    /// Adds kernels of a run on hardware that have met in their memory, as what fails a run.
+    pub(super) fn meet(&mut self, met: &Met) {
+        let others = others(met);
+        let (kind, certainty) = (FindingKind::Overlap, None);
+        let (stmt, names, missing, times) = (met.stmt, &[], None, 1);
+        self.add(Found { kind, certainty, stmt, others: &others, names, missing, times });
+    }
+
+    /// Takes these out again, each with the line that expects it: they are told with what was found in the memory.
+    pub(super) fn take_met(&mut self, met: &mut [Met]) {
+        let is_it = |finding: &Finding| finding.kind == FindingKind::Overlap;
+        for met in met {
+            let others = others(met);
+            let found = self.found.iter().filter(|finding| is_it(finding));
+            let mut found = found.filter(|finding| finding.stmt == met.stmt && finding.others == others);
+            met.expected_at = found.next().and_then(|finding| finding.expected);
+        }
+        self.found.retain(|finding| !is_it(finding));
+        self.known.clear();
+    }
+
     /// All of them, in the order in which they were found.
     pub(super) fn finish(mut self) -> Vec<Finding> {
         self.found.iter_mut().for_each(|finding| finding.muted &= finding.expected.is_none());
         self.found
     }
+}
+
+/// The launches that have left what another one found.
+fn others(met: &Met) -> Vec<(Role, Option<StmtId>)> {
+    vec![(Role::Use, Some(met.expected)), (Role::Use, met.found)]
 }
 
 #[cfg(test)]

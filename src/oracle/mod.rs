@@ -7,6 +7,7 @@ mod expectations;
 mod explain;
 mod findings;
 mod hazards;
+mod mistakes;
 mod verdict;
 
 pub use books::{Accounting, Violation};
@@ -14,6 +15,6 @@ pub use expectations::{Expectations, mismatch};
 pub use explain::{By, Explanation, Link, Ran, Recording, Reuse};
 pub use findings::{Certainty, Finding, Missing, Moment, Point, Role};
 pub use verdict::{
-    Answer, Broken, Counts, FailedCall, Judged, Met, Mismatch, Missed, NotReached, Searched, Settled,
-    SkippedStatement, Verdict,
+    Answer, Broken, Counts, FailedCall, Judged, Met, Mismatch, Missed, NotReached, Ordering, Searched,
+    Settled, SkippedStatement, Verdict,
 };

@@ -17,6 +17,8 @@ pub struct Judged {
     pub first: Option<Mismatch>,
     /// Whether this run does not settle it, whatever was evaluated.
     pub is_open: bool,
+    /// Whether the run was made on hardware, which does not tell whether it holds: it neither holds nor fails.
+    pub is_untold: bool,
     /// What all timings say of it, where that was looked for.
     pub settled: Option<Settled>,
 }
@@ -71,8 +73,13 @@ impl Judged {
     pub fn holds(&self) -> bool {
         match &self.settled {
             Some(settled) => settled.answer == Answer::Holds,
-            None => self.is_open || self.times > 0 && self.failed == 0,
+            None => !self.is_untold && (self.is_open || self.times > 0 && self.failed == 0),
         }
+    }
+
+    /// Whether it was reached and is not so, or not reached.
+    pub fn fails(&self) -> bool {
+        !self.holds() && !self.is_undecided() && !self.is_untold
     }
 
     /// Whether all timings were looked at in vain.
@@ -188,6 +195,26 @@ pub struct Broken {
     pub reason: String,
 }
 
+/// Whether it was judged what nothing orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ordering {
+    /// It was: what is wrong by order is among the findings.
+    #[default]
+    Checked,
+    /// It was not: hardware tells too little of it, so that findings are only what the run itself has met.
+    NotJudged,
+}
+
+impl Ordering {
+    /// The word of reports for programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ordering::Checked => "checked",
+            Ordering::NotJudged => "not_judged",
+        }
+    }
+}
+
 /// How many findings a run has: each is in one of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -232,6 +259,8 @@ pub struct Verdict {
     pub searched: Option<Searched>,
     /// Where kernels of a run on hardware have met in their memory.
     pub met: Vec<Met>,
+    /// Whether it was judged what nothing orders.
+    pub ordering: Ordering,
 }
 
 /// A kernel has found something else in its memory than what the last one has left that wrote there and is ordered before it. Only
@@ -246,6 +275,8 @@ pub struct Met {
     pub found: Option<StmtId>,
     /// Whether that was at the end of the kernel, and not when it began.
     pub late: bool,
+    /// The line that expects it.
+    pub expected_at: Option<StmtId>,
 }
 
 impl Verdict {
@@ -257,7 +288,7 @@ impl Verdict {
     /// Whether something is not as it should be, beside what is undecided.
     pub fn fails(&self) -> bool {
         self.broken.is_some()
-            || !self.met.is_empty()
+            || self.unexpected_overlaps() > 0
             || self.findings.iter().any(Finding::fails)
             || !self.missed.is_empty()
             || !self.not_reached.is_empty()
@@ -267,7 +298,22 @@ impl Verdict {
 
     /// How many `expect` lines do not hold, the ones that were never reached included.
     pub fn failed_expectations(&self) -> usize {
-        self.expectations.iter().filter(|judged| !judged.holds() && !judged.is_undecided()).count()
+        self.expectations.iter().filter(|judged| judged.fails()).count()
+    }
+
+    /// How many `expect` lines are open, since hardware does not tell whether they hold.
+    pub fn open(&self) -> usize {
+        self.expectations.iter().filter(|judged| judged.is_untold).count()
+    }
+
+    /// How often kernels have met in their memory, and no line expects it.
+    pub fn unexpected_overlaps(&self) -> usize {
+        self.met.iter().filter(|met| met.expected_at.is_none()).count()
+    }
+
+    /// Whether the run was made on hardware.
+    pub fn is_of_hardware(&self) -> bool {
+        self.ordering == Ordering::NotJudged
     }
 
     /// How many `expect` lines are undecided.

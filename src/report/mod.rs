@@ -11,6 +11,7 @@ mod findings;
 mod graph;
 mod held;
 mod json;
+mod meetings;
 mod names;
 mod sarif;
 mod snapshot;

@@ -5,10 +5,11 @@
 
 use super::findings::words::{Words, about};
 use super::findings::{Told, diagnostic};
+use super::meetings::{Meeting, meetings};
 use super::names::Book;
 use super::{Failing, Origin};
-use crate::base::{Edit, Help, Label, LineIndex, Span, stable_hash};
-use crate::oracle::Certainty;
+use crate::base::{Edit, Help, Label, LineIndex, Span, StmtId, stable_hash};
+use crate::oracle::{Certainty, Met};
 use crate::scenario::Program;
 use crate::trace::{FindingKind, Severity};
 use serde_json::{Value, json};
@@ -30,6 +31,10 @@ pub struct Sarif<'a> {
     pub told: Vec<Told<'a>>,
     /// What fails; findings among it are left out here.
     pub failures: &'a [Failing],
+    /// Where kernels of a run on hardware have met in their memory.
+    pub met: &'a [Met],
+    /// How many expectations are open, since hardware does not tell whether they hold.
+    pub open: usize,
     /// The exit status of the run.
     pub status: u8,
 }
@@ -65,8 +70,10 @@ impl Page<'_> {
         let book = Book::new(self.of.program);
         let findings = self.of.told.iter().map(|told| self.finding(&book, told));
         let failures = self.of.failures().map(|failing| self.failing(failing));
-        let results: Vec<Value> = findings.chain(failures).collect();
+        let overlaps = meetings(self.of.met).into_iter().map(|meeting| self.overlap(&book, meeting));
+        let results: Vec<Value> = findings.chain(overlaps).chain(failures).collect();
         let description = match self.of.status {
+            0 if self.of.open > 0 => "nothing fails, and hardware leaves expectations open",
             0 => "the scenario holds",
             3 => "it is not decided whether the scenario holds",
             _ => "the scenario fails",
@@ -112,7 +119,9 @@ impl Page<'_> {
         let kinds = FindingKind::ALL.iter().map(|kind| {
             let Words { what, mend, rule, source, .. } = about(*kind);
             let help = format!("{rule} ({source}). What to do: {mend}. For more: millpond explain {kind}");
-            rule_of(kind.name(), what, &help, level(kind.severity()))
+            let is_met = *kind == FindingKind::Overlap && self.of.origin.hardware.is_some();
+            let severity = if is_met { Severity::Error } else { kind.severity() };
+            rule_of(kind.name(), what, &help, level(severity))
         });
         let others = self.codes.iter().skip(FindingKind::ALL.len()).map(|code| {
             let what = match *code {
@@ -135,13 +144,7 @@ impl Page<'_> {
         let diagnostic = diagnostic(book, told);
         let code = finding.kind.name();
         let suppressions: Vec<Value> = match finding.expected {
-            Some(stmt) => {
-                let label = Label { span: book.program.statements[stmt].span, message: String::new() };
-                let justification = format!("expected at line {}", book.line(stmt));
-                vec![json!({
-                    "kind": "inSource", "justification": justification, "location": self.location(&label),
-                })]
-            }
+            Some(stmt) => vec![self.expected(book, stmt)],
             None if finding.muted => vec![json!({ "kind": "external", "justification": "allowed" })],
             None => Vec::new(),
         };
@@ -178,6 +181,53 @@ impl Page<'_> {
             }]);
         }
         result
+    }
+
+    /// A suppression by a line that expects it.
+    fn expected(&self, book: &Book<'_>, stmt: StmtId) -> Value {
+        let label = self.whole(book, stmt, "");
+        let justification = format!("expected at line {}", book.line(stmt));
+        json!({ "kind": "inSource", "justification": justification, "location": self.location(&label) })
+    }
+
+    /// A statement, with a word about it.
+    fn whole(&self, book: &Book<'_>, stmt: StmtId, message: &str) -> Label {
+        Label { span: book.program.statements[stmt].span, message: message.to_owned() }
+    }
+
+    /// Kernels that have met in their memory: the one that has found it, who has written that, and who should have.
+    fn overlap(&self, book: &Book<'_>, Meeting { met, times }: Meeting<'_>) -> Value {
+        let code = FindingKind::Overlap.name();
+        let text = |stmt: StmtId| book.program.statements[stmt].text.as_str();
+        let writer = met.found.map(|stmt| (stmt, "has written what was found"));
+        let last = (met.expected, "has written there last, of those that are ordered before it");
+        let is_other = |(stmt, _): &(StmtId, &str)| *stmt != met.stmt;
+        let others = writer.into_iter().chain(Some(last).filter(is_other));
+        let related = others.enumerate().map(|(nth, (stmt, message))| {
+            let mut location = self.location(&self.whole(book, stmt, message));
+            location["id"] = json!(nth + 1);
+            location
+        });
+        let found = met.found.map_or("no kernel of the run".to_owned(), |stmt| format!("`{}`", text(stmt)));
+        let own = met.expected == met.stmt;
+        let place = if own { "itself".to_owned() } else { format!("`{}`", text(met.expected)) };
+        let message = format!(
+            "`{}` finds in its memory what {found} has written, in place of what {place} has",
+            text(met.stmt)
+        );
+        let suppressions: Vec<Value> =
+            met.expected_at.into_iter().map(|stmt| self.expected(book, stmt)).collect();
+        json!({
+            "ruleId": code,
+            "ruleIndex": self.rule_index(code),
+            "level": "error",
+            "message": { "text": message },
+            "locations": [self.location(&self.whole(book, met.stmt, ""))],
+            "relatedLocations": related.collect::<Vec<_>>(),
+            "suppressions": suppressions,
+            "partialFingerprints": { "statement/v1": fingerprint(code, text(met.stmt)) },
+            "properties": { "times": times, "when": if met.late { "end" } else { "start" } },
+        })
     }
 
     fn failing(&self, failing: &Failing) -> Value {

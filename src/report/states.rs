@@ -2,10 +2,11 @@
 //!
 //! Sizes are bytes and times are virtual nanoseconds. It must not know what changed a pool.
 
+use super::Origin;
 use super::names::Book;
 use crate::base::DeviceId;
 use crate::scenario::Program;
-use crate::trace::{Detail, Event, GraphPoolState, Kind, Sink};
+use crate::trace::{Detail, Event, GraphPoolState, Kind, Ledger, Sink};
 use std::io::{self, Write};
 
 /// The columns.
@@ -18,14 +19,16 @@ pub struct States<'p, W: Write> {
     book: Book<'p>,
     out: csv::Writer<W>,
     failed: Option<csv::Error>,
+    /// Whether the run was made on hardware, which does not tell where bytes are beyond what is in use.
+    is_of_hardware: bool,
 }
 
 impl<'p, W: Write> States<'p, W> {
     /// Writes the head.
-    pub fn new(program: &'p Program, out: W) -> Self {
+    pub fn new(program: &'p Program, origin: &Origin, out: W) -> Self {
         let mut out = csv::Writer::from_writer(out);
         let failed = out.write_record(HEAD).err();
-        Self { book: Book::new(program), out, failed }
+        Self { book: Book::new(program), out, failed, is_of_hardware: origin.hardware.is_some() }
     }
 
     /// Ends the table.
@@ -67,20 +70,17 @@ impl<W: Write> Sink for States<'_, W> {
             Kind::GraphPool { device, state } => return self.graph_pool(event, device, state),
             _ => return,
         };
-        let ledger = &state.ledger;
-        let sizes = [
-            state.reserved,
-            state.used,
-            ledger.live,
-            ledger.padding,
-            ledger.pending,
-            ledger.cached,
-            ledger.unused,
-        ];
+        let Ledger { live, padding, pending, cached, unused } = state.ledger;
+        let inside = [live, padding, pending, cached, unused];
+        let told = [state.reserved, state.used].map(|size| size.0.to_string());
+        let inside = inside.map(|size| match self.is_of_hardware {
+            true => String::new(),
+            false => size.0.to_string(),
+        });
         let program: &Program = self.book.program;
         let (time, line) = (event.at.0.to_string(), self.book.line(event.stmt).to_string());
         let head = [time, line, program.names.pools[pool].clone()];
-        let record = head.into_iter().chain(sizes.map(|size| size.0.to_string()));
+        let record = head.into_iter().chain(told).chain(inside);
         self.failed = self.out.write_record(record).err();
     }
 }

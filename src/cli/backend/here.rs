@@ -71,6 +71,7 @@ pub(in crate::cli) fn play(
         expected: overlap.expected,
         found: overlap.found,
         late: overlap.late,
+        expected_at: None,
     });
     Ok(Ok(Played {
         on: named(&run.devices),

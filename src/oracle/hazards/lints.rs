@@ -280,7 +280,7 @@ impl Lints {
 
 impl Found<'_> {
     /// One that is about a statement alone.
-    pub(super) fn plain(kind: FindingKind, stmt: StmtId) -> Self {
+    pub(in crate::oracle) fn plain(kind: FindingKind, stmt: StmtId) -> Self {
         let missing: Option<Missing> = None;
         Self { kind, certainty: None, stmt, others: &[], names: &[], missing, times: 1 }
     }

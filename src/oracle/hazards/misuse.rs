@@ -105,7 +105,7 @@ impl Misuse {
 }
 
 /// What a call is to free, and whether as a node of a graph.
-fn freed(call: &Call) -> Option<(AllocId, bool)> {
+pub(in crate::oracle) fn freed(call: &Call) -> Option<(AllocId, bool)> {
     match call {
         Call::Free { alloc, .. } | Call::PlainFree { alloc } => Some((*alloc, false)),
         Call::Graph(GraphCall::Node { node, .. }) => match **node {
@@ -117,7 +117,7 @@ fn freed(call: &Call) -> Option<(AllocId, bool)> {
 }
 
 /// What the operation of a call is to touch.
-fn touched(call: &Call) -> Option<SmallVec<[Use; 3]>> {
+pub(in crate::oracle) fn touched(call: &Call) -> Option<SmallVec<[Use; 3]>> {
     match call {
         Call::Launch { uses, .. } | Call::HostFunction { uses, .. } | Call::Collective { uses, .. } => {
             Some(uses.clone())
@@ -155,7 +155,7 @@ fn no_access(stmt: StmtId, pool: Option<PoolId>, uses: &[Use], memory: &Memory, 
 }
 
 /// The things that a call names.
-fn named(call: &Call) -> [Option<Resource>; 2] {
+pub(in crate::oracle) fn named(call: &Call) -> [Option<Resource>; 2] {
     let target = |target: &Target| match *target {
         Target::Stream(stream) => Some(Resource::Stream(stream)),
         Target::Event(event) => Some(Resource::Event(event)),

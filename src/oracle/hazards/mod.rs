@@ -37,6 +37,7 @@ use lints::Lints;
 use meetings::Meetings;
 use memory::{Memory, Record};
 use misuse::Misuse;
+pub(super) use misuse::{freed, named, touched};
 use std::collections::BTreeMap;
 
 /// Of a longer program with views, memory is let go of that only a view may still stand for: a use of it is known to be one of

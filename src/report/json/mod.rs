@@ -19,8 +19,8 @@ use crate::report::names::Book;
 use crate::report::text::Compared;
 use crate::scenario::Program;
 use crate::trace::{
-    Account, Candidate, Cause, Deadlock, Detail, DeviceState, Event, Kind, Ledger, Operands, PendingFree,
-    Policy, PoolPicture, PoolState, Refusal, Refusals, Sink, Ticket, Waiter,
+    Account, Candidate, Cause, Deadlock, Decision, Detail, DeviceState, Event, Kind, Ledger, Operands,
+    PendingFree, Policy, PoolPicture, PoolState, Refusal, Refusals, Sink, Ticket, Waiter,
 };
 use calls::{CallLine, call_line};
 use graphs::{GraphPoolLine, NodeLine};
@@ -38,6 +38,8 @@ pub const SCHEMA: u32 = 3;
 pub struct Lines<'p, W> {
     book: Book<'p>,
     document: Document<W>,
+    /// Whether the run was made on hardware, which does not tell all that a simulation knows.
+    is_of_hardware: bool,
 }
 
 impl<'p, W: Write> Lines<'p, W> {
@@ -57,7 +59,8 @@ impl<'p, W: Write> Lines<'p, W> {
             untimed: origin.untimed.then_some(true),
             hardware: origin.hardware.as_deref(),
         };
-        Self { book: Book::new(program), document: Document::new(notation, &header, "events", out) }
+        let document = Document::new(notation, &header, "events", out);
+        Self { book: Book::new(program), document, is_of_hardware: origin.hardware.is_some() }
     }
 
     /// Writes the verdict, with what there is to tell about each of its findings.
@@ -84,7 +87,7 @@ impl<W: Write> Sink for Lines<'_, W> {
     }
 
     fn event(&mut self, event: &Event<'_>) {
-        let Some(body) = body(&self.book, event) else { return };
+        let Some(body) = body(&self.book, event, self.is_of_hardware) else { return };
         // Of a decision, the names before it matter: whose bytes it takes. Of a free, too.
         let line = Line {
             at: event.at.0,
@@ -225,8 +228,8 @@ enum Body<'a> {
     },
     Snapshot {
         name: &'a str,
-        pools: Vec<PictureLine<'a>>,
-        graph_pools: Vec<GraphPoolLine<'a>>,
+        #[serde(flatten)]
+        pictures: Simulated<PicturesPart<'a>>,
     },
     Skipped {
         block: &'a str,
@@ -243,9 +246,26 @@ struct DecisionLine<'a> {
     address: u64,
     size: u64,
     requested: u64,
-    policy: Option<&'static str>,
+    #[serde(flatten)]
+    policy: Simulated<PolicyPart>,
     /// Whose bytes it took.
     reuses: Option<String>,
+    #[serde(flatten)]
+    means: Simulated<MeansPart<'a>>,
+}
+
+/// Fields that only a simulation knows; missing on hardware.
+type Simulated<T> = Option<T>;
+
+/// The class that has served an allocation.
+#[derive(Serialize)]
+struct PolicyPart {
+    policy: Option<&'static str>,
+}
+
+/// What an allocation took beside the memory that was there.
+#[derive(Serialize)]
+struct MeansPart<'a> {
     waits: Vec<Operation<'a>>,
     mapped: u64,
     unmapped: u64,
@@ -293,14 +313,21 @@ struct StateLine {
     reserved_high: u64,
     used: u64,
     used_high: u64,
-    maps: u64,
-    unmaps: u64,
     #[serde(flatten)]
-    ledger: LedgerLine,
+    inside: Simulated<InsidePart>,
     release_threshold: u64,
     follow_event: bool,
     opportunistic: bool,
     internal: bool,
+}
+
+/// Where the bytes of a pool are, and what it has done for them.
+#[derive(Serialize)]
+struct InsidePart {
+    maps: u64,
+    unmaps: u64,
+    #[serde(flatten)]
+    ledger: LedgerLine,
 }
 
 #[derive(Serialize)]
@@ -311,6 +338,13 @@ struct DeviceLine {
     leaving: u64,
     free: u64,
     beyond: u64,
+}
+
+/// All pools at a snapshot.
+#[derive(Serialize)]
+struct PicturesPart<'a> {
+    pools: Vec<PictureLine<'a>>,
+    graph_pools: Vec<GraphPoolLine<'a>>,
 }
 
 #[derive(Serialize)]
@@ -345,7 +379,7 @@ fn operation<'p>(book: &Book<'p>, ticket: Ticket) -> Operation<'p> {
 }
 
 /// `None`: what is told elsewhere.
-fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Option<Body<'a>> {
+fn body<'a>(book: &Book<'a>, event: &Event<'a>, is_of_hardware: bool) -> Option<Body<'a>> {
     let program: &'a Program = book.program;
     let names = &program.names;
     Some(match event.kind {
@@ -357,17 +391,7 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Option<Body<'a>> {
         Kind::Waits { on, cause } => Body::Waits { on: operation(book, on), cause: cause_name(cause) },
         Kind::Start => Body::Start,
         Kind::End => Body::End,
-        Kind::Decided(decision) => Body::Decided(DecisionLine {
-            serial: decision.alloc.serial,
-            address: decision.range.start,
-            size: decision.range.size.0,
-            requested: decision.requested.0,
-            policy: decision.policy.map(Policy::name),
-            reuses: decision.reuses.map(|alloc| book.block(alloc)),
-            waits: decision.waits.iter().map(|wait| operation(book, *wait)).collect(),
-            mapped: decision.mapped.0,
-            unmapped: decision.unmapped.0,
-        }),
+        Kind::Decided(decision) => Body::Decided(decision_line(book, decision, is_of_hardware)),
         Kind::Refused(refusals) => {
             Body::Refused { by: refusal_lines(book, refusals), by_timing: refusals.by_timing }
         }
@@ -387,7 +411,9 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Option<Body<'a>> {
         Kind::Seen { seen } => Body::Seen { seen },
         Kind::Synchronised { observed } => Body::Synchronised { observed },
         Kind::Released { pool, bytes } => Body::Released { pool: &names.pools[pool], bytes: bytes.0 },
-        Kind::State { pool, state } => Body::State { pool: &names.pools[pool], state: state_line(state) },
+        Kind::State { pool, state } => {
+            Body::State { pool: &names.pools[pool], state: state_line(state, is_of_hardware) }
+        }
         Kind::Returned { device, bytes, freed } => {
             Body::Returned { device: &names.devices[device], bytes: bytes.0, freed: operation(book, freed) }
         }
@@ -401,8 +427,10 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Option<Body<'a>> {
         Kind::Expect { operands, .. } => Body::Expect { operands: operands_line(operands) },
         Kind::Snapshot { snapshot, pools, graphs } => Body::Snapshot {
             name: &program.snapshots[snapshot].name,
-            pools: pools.iter().map(|pool| picture_line(book, pool)).collect(),
-            graph_pools: graphs::pool_lines(book, graphs),
+            pictures: (!is_of_hardware).then(|| PicturesPart {
+                pools: pools.iter().map(|pool| picture_line(book, pool)).collect(),
+                graph_pools: graphs::pool_lines(book, graphs),
+            }),
         },
         Kind::Skipped(buffer) => Body::Skipped { block: &names.buffers[buffer] },
         Kind::Deadlock(Deadlock { waiters, is_cycle, .. }) => {
@@ -410,6 +438,22 @@ fn body<'a>(book: &Book<'a>, event: &Event<'a>) -> Option<Body<'a>> {
             Body::Deadlock { waiters, cycle: *is_cycle }
         }
     })
+}
+
+fn decision_line<'a>(book: &Book<'a>, decision: &Decision, is_of_hardware: bool) -> DecisionLine<'a> {
+    DecisionLine {
+        serial: decision.alloc.serial,
+        address: decision.range.start,
+        size: decision.range.size.0,
+        requested: decision.requested.0,
+        policy: (!is_of_hardware).then(|| PolicyPart { policy: decision.policy.map(Policy::name) }),
+        reuses: decision.reuses.map(|alloc| book.block(alloc)),
+        means: (!is_of_hardware).then(|| MeansPart {
+            waits: decision.waits.iter().map(|wait| operation(book, *wait)).collect(),
+            mapped: decision.mapped.0,
+            unmapped: decision.unmapped.0,
+        }),
+    }
 }
 
 fn cause_name(cause: Cause) -> &'static str {
@@ -490,15 +534,17 @@ fn ledger_line(ledger: &Ledger) -> LedgerLine {
     }
 }
 
-fn state_line(state: &PoolState) -> StateLine {
+fn state_line(state: &PoolState, is_of_hardware: bool) -> StateLine {
     StateLine {
         reserved: state.reserved.0,
         reserved_high: state.reserved_high.0,
         used: state.used.0,
         used_high: state.used_high.0,
-        maps: state.maps,
-        unmaps: state.unmaps,
-        ledger: ledger_line(&state.ledger),
+        inside: (!is_of_hardware).then(|| InsidePart {
+            maps: state.maps,
+            unmaps: state.unmaps,
+            ledger: ledger_line(&state.ledger),
+        }),
         release_threshold: state.attributes.release_threshold.0,
         follow_event: state.attributes.reuse.follow_event,
         opportunistic: state.attributes.reuse.opportunistic,
@@ -521,7 +567,7 @@ fn picture_line<'a>(book: &Book<'a>, picture: &PoolPicture) -> PictureLine<'a> {
     let program: &'a Program = book.program;
     PictureLine {
         pool: &program.names.pools[picture.pool],
-        state: state_line(&picture.state),
+        state: state_line(&picture.state, false),
         fragmented: picture.fragmented.0,
         blocks: picture.blocks.len(),
     }

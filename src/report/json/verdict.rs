@@ -30,6 +30,9 @@ pub(super) struct Ending<'a> {
     recovery: RecoveryLine<'a>,
     deadlock: bool,
     stopped: Option<&'a str>,
+    /// How many expectations are open; missing in a simulation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    open: Option<usize>,
     /// Missing in a simulation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     overlaps: Vec<OverlapLine>,
@@ -42,6 +45,9 @@ pub(in crate::report) struct OverlapLine {
     expected: u32,
     found: Option<u32>,
     when: &'static str,
+    /// The line that expects it; missing where none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected_at: Option<u32>,
 }
 
 impl OverlapLine {
@@ -52,6 +58,7 @@ impl OverlapLine {
             expected: line(met.expected),
             found: met.found.map(line),
             when: if met.late { "end" } else { "start" },
+            expected_at: met.expected_at.map(line),
         }
     }
 }
@@ -61,6 +68,9 @@ struct ExpectationLine<'a> {
     line: u32,
     text: &'a str,
     holds: bool,
+    /// Whether hardware does not tell that; missing in a simulation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    open: Option<bool>,
     times: u64,
     failed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,6 +185,7 @@ fn expectation_line<'a>(
         line: book.line(stmt),
         text: &program.statements[stmt].text,
         holds: judged.holds(),
+        open: verdict.is_of_hardware().then_some(judged.is_untold),
         times: judged.times,
         failed: judged.failed,
         first: judged.first.as_ref().map(|first| mismatch_line(&program.names, first)),
@@ -235,8 +246,9 @@ pub(super) fn ending<'a>(
         holds: verdict.holds() && !compared.fails(),
         end: end.0,
         allocations: verdict.allocations,
-        ordering: "checked",
+        ordering: verdict.ordering.name(),
         snapshots: match compared {
+            Compared::None if verdict.is_of_hardware() && !verdict.snapshots.is_empty() => "not_compared",
             Compared::None => "none",
             Compared::Equal => "equal",
             Compared::Missing => "missing",
@@ -252,6 +264,7 @@ pub(super) fn ending<'a>(
         recovery: recovery_line(book, recovery),
         deadlock: verdict.deadlock.is_some(),
         stopped: verdict.broken.as_ref().map(|broken| broken.reason.as_str()),
+        open: verdict.is_of_hardware().then(|| verdict.open()),
         overlaps: verdict.met.iter().map(|met| OverlapLine::of(met, program)).collect(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Failing;
 use super::judgement::rest;
+use super::met;
 use super::table::wrap;
 use crate::base::{Severity, StmtId};
 use crate::oracle::{Finding, Verdict};
@@ -109,8 +110,9 @@ pub(super) fn summary(book: &Book<'_>, verdict: &Verdict) -> Vec<String> {
         let findings = super::counted(counts.expected, "finding");
         parts.push(format!("{findings}, expected at {noun} {}{more}", shown.join(" ")));
     }
-    // Of a run that was given up it is not known what else it would have come to.
-    if parts.is_empty() && verdict.broken.is_none() {
+    parts.extend(met::summary(book.program, &verdict.met));
+    // Of a run that was given up it is not known what else it would have come to; on hardware, nothing is looked for.
+    if parts.is_empty() && verdict.broken.is_none() && !verdict.is_of_hardware() {
         parts.push("no findings".to_owned());
     }
     for (count, noun) in [(counts.muted_warnings, "warning"), (counts.muted_lints, "lint")] {

@@ -6,7 +6,7 @@ use super::{Compared, Failing, counted, findings};
 use crate::base::{Bytes, DeviceId, EventId, HostId, Nanos, PoolId, ProcessId, StmtId, grouped};
 use crate::oracle::{Answer, Judged, Mismatch, Settled, Verdict};
 use crate::report::names::Book;
-use crate::scenario::{Demand, Names, Outcome, Quantifier, Unit};
+use crate::scenario::{Demand, Expect, Names, Outcome, Quantifier, Unit};
 use crate::trace::{Deadlock, Ended, Event, Failure, FindingKind, Kind, Policy, Reach, Readiness, Waiter};
 use std::collections::BTreeMap;
 
@@ -122,13 +122,21 @@ fn deadlock(book: &Book<'_>, verdict: &Verdict) -> Vec<String> {
         });
     }
     lines.extend(rest(waiters.len(), 12, "that wait"));
-    lines.push(match expected {
-        Some(stmt) => {
+    lines.push(match (expected, expected_elsewhere(book, verdict)) {
+        (Some(stmt), _) => {
             format!("  expected   line {}: {}", book.line(stmt), book.program.statements[stmt].text)
         }
-        None => "  expected?  add `expect finding deadlock`".to_owned(),
+        (None, Some(stmt)) => format!("  expected?  line {} expects it elsewhere", book.line(stmt)),
+        (None, None) => "  expected?  add `expect finding deadlock`".to_owned(),
     });
     lines
+}
+
+/// On hardware, which tells only some of those who wait: a line that expects a deadlock of others.
+fn expected_elsewhere(book: &Book<'_>, verdict: &Verdict) -> Option<StmtId> {
+    let mut lines = book.program.expects.iter().filter(|_| verdict.is_of_hardware());
+    let is_it = |demand: &Demand| matches!(demand, Demand::Finding { kind: FindingKind::Deadlock, .. });
+    lines.find(|line| is_it(&line.demand)).map(|line| line.stmt)
 }
 
 /// Who or what it is, in words. What an operation is, its statement says.
@@ -172,28 +180,30 @@ struct Demanded {
     line: u32,
     text: String,
     outcome: String,
-    holds: bool,
+    fails: bool,
     /// What shows that, or why nothing does, for lines about all timings.
     shown: String,
 }
 
 /// Every demand, by line.
 fn demands(book: &Book<'_>, verdict: &Verdict, compared: &Compared) -> Vec<Demanded> {
-    let demanded = |stmt: StmtId, outcome: String, holds: bool| {
+    let demanded = |stmt: StmtId, outcome: String, fails: bool| {
         let text = &book.program.statements[stmt].text;
         let text = text.strip_prefix("expect ").unwrap_or(text).to_owned();
-        Demanded { line: book.line(stmt), text, outcome, holds, shown: String::new() }
+        Demanded { line: book.line(stmt), text, outcome, fails, shown: String::new() }
     };
     let mut rows = Vec::new();
     for (id, judged) in verdict.expectations.iter_enumerated() {
         let expect = &book.program.expects[id];
         let skipped = book.skipped(verdict, expect.stmt);
         let outcome = match expect.quantifier {
+            _ if judged.is_untold => open(expect).to_owned(),
             Some(quantifier) => of_timings(&book.program.names, judged, expect.demand, quantifier),
             None => outcome(&book.program.names, judged, expect.demand, skipped),
         };
         let shown = shown(verdict, judged);
-        rows.push(Demanded { shown, ..demanded(expect.stmt, outcome, judged.holds()) });
+        let fails = !judged.holds() && !judged.is_untold;
+        rows.push(Demanded { shown, ..demanded(expect.stmt, outcome, fails) });
     }
     for failed in verdict.failed.iter().filter(|failed| failed.expected) {
         let missed = verdict.missed.iter().any(|missed| missed.stmt == failed.stmt);
@@ -202,18 +212,18 @@ fn demands(book: &Book<'_>, verdict: &Verdict, compared: &Compared) -> Vec<Deman
                 Outcome::Handled { lines, .. } => handled_by(lines),
                 _ => "holds".to_owned(),
             };
-            rows.push(demanded(failed.stmt, format!("{outcome}{}", times(failed.times)), true));
+            rows.push(demanded(failed.stmt, format!("{outcome}{}", times(failed.times)), false));
         }
     }
     for missed in &verdict.missed {
-        rows.push(demanded(missed.stmt, format!("fails{}: it succeeded", times(missed.times)), false));
+        rows.push(demanded(missed.stmt, format!("fails{}: it succeeded", times(missed.times)), true));
     }
     for never in verdict.not_reached.iter().filter(|never| never.expect.is_none()) {
-        rows.push(demanded(never.stmt, "fails: never reached".to_owned(), false));
+        rows.push(demanded(never.stmt, "fails: never reached".to_owned(), true));
     }
     for (line, times_reached) in book.program.snapshots.iter().zip(&verdict.snapshots) {
         let outcome = if *times_reached == 0 { "never reached" } else { compared.word() };
-        rows.push(demanded(line.stmt, outcome.to_owned(), !compared.fails()));
+        rows.push(demanded(line.stmt, outcome.to_owned(), compared.fails()));
     }
     rows.sort_by_key(|row| row.line);
     rows
@@ -247,7 +257,7 @@ pub(super) fn expectations(
     let mut section = Section::of_table("Expectations".to_owned(), &table, width, "expectations");
     section.top.truncate(1);
     section.wants = 4;
-    let failing = section.rows.iter_mut().zip(&rows).filter(|(_, row)| !row.holds).take(20);
+    let failing = section.rows.iter_mut().zip(&rows).filter(|(_, row)| row.fails).take(20);
     failing.for_each(|(row, _)| row.pinned = true);
     Some(section)
 }
@@ -260,7 +270,7 @@ pub(super) fn failures(book: &Book<'_>, verdict: &Verdict, compared: &Compared) 
         let text = format!("{text}   fails{} with {}", times(failed.times), failed.failure);
         found.push(Failing { line: Some(book.line(failed.stmt)), code: failed.failure.name(), text });
     }
-    let failing = demands(book, verdict, compared).into_iter().filter(|row| !row.holds);
+    let failing = demands(book, verdict, compared).into_iter().filter(|row| row.fails);
     found.extend(failing.map(|row| Failing {
         line: Some(row.line),
         code: if row.outcome == "undecided" { "undecided" } else { "expectation" },
@@ -344,10 +354,15 @@ pub(super) fn timings(book: &Book<'_>, verdict: &Verdict, width: usize) -> Vec<S
     lines
 }
 
-fn outcome(names: &Names, judged: &Judged, demand: Demand, skipped: bool) -> String {
-    if judged.times == 0 && judged.is_open {
-        return "open: such a run does not tell".to_owned();
+/// Of a line that hardware does not settle.
+const fn open(line: &Expect) -> &'static str {
+    match line.quantifier {
+        Some(_) => "open: one run does not settle it",
+        None => "open: such a run does not tell",
     }
+}
+
+fn outcome(names: &Names, judged: &Judged, demand: Demand, skipped: bool) -> String {
     if judged.times == 0 {
         return if skipped { "fails: skipped".to_owned() } else { "fails: never reached".to_owned() };
     }
@@ -374,6 +389,10 @@ pub(super) fn why(names: &Names, mismatch: &Mismatch, demand: Demand) -> String 
         Mismatch::Absent { subject: true } => "its allocation failed".to_owned(),
         Mismatch::Absent { subject: false } => "the other's allocation failed".to_owned(),
         Mismatch::NoByteShared => "no byte shared".to_owned(),
+        // Only hardware does not tell the class of memory that is used again.
+        Mismatch::ServedBy(None) if matches!(demand, Demand::Reuses { not: true, .. }) => {
+            "it has bytes of it".to_owned()
+        }
         Mismatch::ServedBy(policy) => format!("served by {}", served(policy)),
         Mismatch::Addresses { subject, object } if subject == object => {
             format!("both at {subject:#x}")

@@ -205,7 +205,7 @@ impl Sink for Text<'_> {
 /// What fails: for who does not read the whole report.
 pub fn failures(program: &Program, verdict: &Verdict, compared: &Compared) -> Vec<Failing> {
     let mut failures = judgement::failures(&Book::new(program), verdict, compared);
-    failures.extend(verdict.met.iter().map(|met| met::failing(program, met)));
+    failures.extend(met::failures(program, &verdict.met));
     failures
 }
 
@@ -222,12 +222,13 @@ fn summary(book: &Book<'_>, verdict: &Verdict, closing: &Closing<'_>, width: usi
     let mut parts =
         if holds { what_holds(verdict, &closing.compared) } else { what_fails(verdict, &closing.compared) };
     parts.extend(findings::summary(book, verdict));
-    if !verdict.met.is_empty() {
-        parts.push(counted(verdict.met.len(), "overlap"));
-    }
+    let open = Some(verdict.open()).filter(|open| *open > 0 && !holds);
+    parts.extend(open.map(|open| format!("{} open", counted(open, "expectation"))));
     let allocations = counted(usize::try_from(verdict.allocations).unwrap_or(usize::MAX), "allocation");
     let is_open = !verdict.fails() && !closing.compared.fails();
-    let word = if holds {
+    let word = if holds && verdict.open() > 0 && verdict.open() == demanded(verdict) {
+        "open"
+    } else if holds {
         "holds"
     } else if is_open {
         "undecided"
@@ -244,10 +245,17 @@ fn summary(book: &Book<'_>, verdict: &Verdict, closing: &Closing<'_>, width: usi
     lines.join("\n")
 }
 
+/// How many demands a run that holds has met or left open.
+fn demanded(verdict: &Verdict) -> usize {
+    verdict.expectations.len() + verdict.expected_failures()
+}
+
 fn what_holds(verdict: &Verdict, compared: &Compared) -> Vec<String> {
-    let expectations = verdict.expectations.len() + verdict.expected_failures();
-    let expectations = match expectations {
-        0 => "no expectations".to_owned(),
+    let (all, open) = (demanded(verdict), verdict.open());
+    let expectations = match all - open {
+        0 if all == 0 => "no expectations".to_owned(),
+        0 => counted(all, "expectation"),
+        _ if open > 0 => format!("{}, {open} open", counted(all - open, "expectation")),
         count => counted(count, "expectation"),
     };
     let snapshots = verdict.snapshots.len();
