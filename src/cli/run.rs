@@ -48,9 +48,11 @@ profile, whatever takes how long. A search decides them, or comes to its limit.
 
 --backend cuda makes the calls on the devices of this machine, with kernels that
 run for as long as the seed draws and look for what others have written into
-their memory. What only a simulation knows is left open: `millpond compare` sets
-the two side by side. Without a driver, a device or a build with feature `cuda`
-the exit status is 3.
+their memory. Expectations about what only a simulation knows are open, and so
+are those about every timing and findings that the run has not met: they neither
+hold nor fail, and leave the exit status as it is. `millpond compare` sets the
+two side by side. Without a driver, a device or a build with feature `cuda` the
+exit status is 3.
 
 A finding is an error, a warning or a lint: `millpond explain` lists them. Only
 an error that no line expects fails a run. --deny makes others errors; what is
@@ -58,7 +60,8 @@ allowed, by --allow or by a line, is not told whatever is denied.
 
 Formats: docs/formats.md has every field.
 Exit status: 0 holds, 1 fails, 2 the input is wrong or cannot be read, 3 does
-not fail, but a line about all timings is undecided")]
+not fail, but a line about all timings is undecided; on hardware such lines are
+open, and 0 says that nothing fails")]
 pub(super) struct Run {
     /// The scenario; - is standard input
     pub(super) file: PathBuf,

@@ -116,12 +116,15 @@ impl Page<'_> {
     }
 
     fn rules(&self) -> Vec<Value> {
-        let kinds = FindingKind::ALL.iter().map(|kind| {
-            let Words { what, mend, rule, source, .. } = about(*kind);
-            let help = format!("{rule} ({source}). What to do: {mend}. For more: millpond explain {kind}");
-            let is_met = *kind == FindingKind::Overlap && self.of.origin.hardware.is_some();
-            let severity = if is_met { Severity::Error } else { kind.severity() };
-            rule_of(kind.name(), what, &help, level(severity))
+        let is_of_hardware = self.of.origin.hardware.is_some();
+        let kinds = FindingKind::ALL.iter().map(|kind| match kind {
+            FindingKind::Overlap if is_of_hardware => met(),
+            kind => {
+                let Words { what, mend, rule, source, .. } = about(*kind);
+                let help =
+                    format!("{rule} ({source}). What to do: {mend}. For more: millpond explain {kind}");
+                rule_of(kind.name(), what, &help, level(kind.severity()))
+            }
         });
         let others = self.codes.iter().skip(FindingKind::ALL.len()).map(|code| {
             let what = match *code {
@@ -209,12 +212,12 @@ impl Page<'_> {
             location
         });
         let found = met.found.map_or("no kernel of the run".to_owned(), |stmt| format!("`{}`", text(stmt)));
-        let own = met.expected == met.stmt;
-        let place = if own { "itself".to_owned() } else { format!("`{}`", text(met.expected)) };
-        let message = format!(
-            "`{}` finds in its memory what {found} has written, in place of what {place} has",
-            text(met.stmt)
-        );
+        let place = match met.expected == met.stmt {
+            true => "its own".to_owned(),
+            false => format!("what `{}` has", text(met.expected)),
+        };
+        let at = text(met.stmt);
+        let message = format!("`{at}` finds in its memory what {found} has written, in place of {place}");
         let suppressions: Vec<Value> =
             met.expected_at.into_iter().map(|stmt| self.expected(book, stmt)).collect();
         json!({
@@ -273,6 +276,16 @@ impl Page<'_> {
     fn artifact(&self) -> Value {
         json!({ "uri": uri(&self.of.origin.path) })
     }
+}
+
+/// The rule of what kernels show on hardware.
+fn met() -> Value {
+    let code = FindingKind::Overlap.name();
+    let what = "A kernel finds in its memory what another one has written";
+    let rule = "a kernel finds what the last one has left that wrote there and is ordered before it";
+    let help =
+        format!("{rule} (docs/hardware.md). What to do: order the two. For more: millpond explain {code}");
+    rule_of(code, what, &help, level(Severity::Error))
 }
 
 fn rule_of(code: &str, what: &str, help: &str, level: &str) -> Value {

@@ -358,11 +358,17 @@ pub(super) fn timings(book: &Book<'_>, verdict: &Verdict, width: usize) -> Vec<S
 const fn open(line: &Expect) -> &'static str {
     match line.quantifier {
         Some(_) => "open: one run does not settle it",
-        None => "open: such a run does not tell",
+        None => UNTOLD,
     }
 }
 
+/// Of a line about what the run does not show.
+const UNTOLD: &str = "open: such a run does not tell";
+
 fn outcome(names: &Names, judged: &Judged, demand: Demand, skipped: bool) -> String {
+    if judged.times == 0 && judged.is_open {
+        return UNTOLD.to_owned();
+    }
     if judged.times == 0 {
         return if skipped { "fails: skipped".to_owned() } else { "fails: never reached".to_owned() };
     }
