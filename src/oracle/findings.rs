@@ -317,12 +317,10 @@ impl Findings {
     pub(super) fn judge_met(&mut self, line: &Expect, failed: &[FailedCall]) -> Option<Option<Mismatch>> {
         let mismatch = self.judge(line, failed)?;
         let is_settled = match (line.demand, mismatch) {
-            (Demand::Occurs { finding: None, .. }, _) => true,
-            (Demand::Finding { .. } | Demand::Occurs { not: false, .. }, None) => true,
+            (Demand::Finding { .. }, None) | (Demand::NoFindings | Demand::NoLeaks, Some(_)) => true,
             (Demand::Finding { times: Some(times), .. }, Some(Mismatch::Findings { count, .. })) => {
                 count > times
             }
-            (Demand::NoFindings | Demand::NoLeaks | Demand::Occurs { not: true, .. }, Some(_)) => true,
             _ => false,
         };
         is_settled.then_some(mismatch)

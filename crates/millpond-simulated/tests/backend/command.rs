@@ -53,7 +53,7 @@ fn a_run_on_hardware_reports_as_any_run() {
         "  producer  |12 fill(x)##############|13 14",
         "  consumer  |15 wait freed...........|17 fill(y)##############|18",
         "    21  y reuses x via follow_event     holds",
-        "holds: 2 expectations, 1 snapshot not compared, no findings",
+        "holds: 2 expectations, 1 snapshot not compared   (2 allocations, 20us)",
     ] {
         assert!(ran.out.contains(part), "{part}\n{}", ran.out);
     }
@@ -72,7 +72,7 @@ fn an_expectation_that_does_not_hold_there_fails() {
         "error[expectation]: line 5: p.reserved == 1MiB",
         "  actual    32MiB",
         "    6  p.cached == 0B      open: such a run does not tell",
-        "fails: 1 of 2 expectations",
+        "fails: 1 of 2 expectations, 1 expectation open   (1 allocation, 0us)",
     ] {
         assert!(ran.out.contains(part), "{part}\n{}", ran.out);
     }

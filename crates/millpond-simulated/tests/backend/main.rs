@@ -9,4 +9,5 @@ mod kernel;
 mod order;
 mod played;
 mod ptx;
+mod reported;
 mod scenarios;
