@@ -28,8 +28,8 @@ one on the right side, and may be given several times:
   seed=N, model=MODEL, profile=NAME|FILE, variant=NAME
   NAME=VALUE      any value that `millpond run --set` knows, such as
                   scratch.follow_event=off or turns=10
-With --backend cuda the right side runs on the devices of this machine; --with is
-then not needed. Where its kernels find what others have written into their
+With --backend cuda the right side runs on the devices of this machine; --with
+is then not needed. Where its kernels find what others have written into their
 memory, that fails too. --calibrate measures the device first, writes a profile,
 and simulates the left side on it. docs/hardware.md has more.
 
@@ -54,8 +54,9 @@ Examples:
   millpond compare FILE --backend cuda --calibrate measured.ron
 
 Exit status: 0 no difference but what is unspecified or allowed, 1 there is one,
-2 the input is wrong or cannot be read, 3 the run is too long to be compared, or
-there is no device to run it on")]
+or kernels of the right side have met in their memory (error[overlap]), whatever
+is allowed, 2 the input is wrong or cannot be read, 3 the run has more than
+1,000,000 statements, is not one for hardware, or there is no device to run it on")]
 pub(super) struct Compare {
     /// The scenario; - is standard input
     file: PathBuf,

@@ -1,8 +1,10 @@
 //! Two runs side by side for people: each difference at its line, what it was on either side, and at its end what documents
 //! say about it.
 
+mod overlaps;
+
+use super::Options;
 use super::table::{columns_of, heading, shorten, wrap};
-use super::{Options, met};
 use crate::base::{Bytes, Nanos, grouped};
 use crate::compare::{Class, Comparison, Difference, Figures, Held, Key, Outcome, Seen, What};
 use crate::report::compare::SideBySide;
@@ -47,11 +49,12 @@ impl SideBySide<'_> {
             );
             lines.extend([String::new(), more]);
         }
-        lines.extend(met::lines(right.program, self.met, width));
+        lines.extend(overlaps::lines(right.program, self.met, width));
         lines.push(String::new());
         lines.extend(self.closing(width));
         if options.colour {
-            lines = lines.iter().map(|line| paint(line)).collect();
+            let title = 1;
+            lines.iter_mut().skip(title).for_each(|line| *line = paint(line));
         }
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
@@ -167,8 +170,12 @@ impl SideBySide<'_> {
             counted(compared.operations, "operation"),
         ];
         let what = what.join(", ");
+        let met = match self.met.len() {
+            0 => String::new(),
+            count => format!("{}, ", counted(count as u64, "overlap")),
+        };
         let mut lines = match differences.first() {
-            None => wrap(&format!("no difference: {what} compared"), 2, width),
+            None => wrap(&format!("{met}no difference: {what} compared"), 2, width),
             Some(first) => {
                 let classes = Class::ALL.into_iter().rev().map(|class| (self.comparison.of(class), class));
                 let classes = classes.filter(|(count, _)| *count > 0);
@@ -177,7 +184,7 @@ impl SideBySide<'_> {
                     .collect();
                 let count = counted(differences.len() as u64, "difference");
                 let line = self.line(first.key.stmt);
-                let text = format!("{count} ({}), the first at line {line}", classes.join(", "));
+                let text = format!("{met}{count} ({}), the first at line {line}", classes.join(", "));
                 let mut lines = wrap(&text, 2, width);
                 lines.extend(wrap(&format!("compared: {what}"), 2, width));
                 lines
@@ -259,6 +266,16 @@ fn listed(lines: &[u32]) -> String {
 
 /// A line with colours: what a difference is, stands at its end.
 fn paint(line: &str) -> String {
+    let counts_overlaps = || {
+        let rest = line.trim_start_matches(|sign: char| sign == ',' || sign.is_ascii_digit());
+        rest.len() < line.len() && rest.starts_with(" overlap")
+    };
+    if line.starts_with("error[") || counts_overlaps() {
+        return format!("\x1b[1;31m{line}\x1b[0m");
+    }
+    if line.starts_with("    .. and") {
+        return format!("\x1b[2m{line}\x1b[0m");
+    }
     let styles = [("differs", "\x1b[1;31m"), ("timing", "\x1b[1;33m"), ("unspecified", "\x1b[2m")];
     let judged = |word: &str| {
         let at = line.rfind("  ")? + 2;
@@ -273,5 +290,21 @@ fn paint(line: &str) -> String {
     match styles.iter().find_map(|(word, style)| Some((judged(word)?, style))) {
         Some((at, style)) => format!("\x1b[1m{}\x1b[0m{style}{}\x1b[0m", &line[..at], &line[at..]),
         None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::paint;
+
+    #[test]
+    fn what_fails_is_red_and_what_does_not_is_green() {
+        let is_in = |style: &str, line: &str| paint(line) == format!("{style}{line}\x1b[0m");
+        let (red, green) = ("\x1b[1;31m", "\x1b[1;32m");
+        assert!(is_in(red, "error[overlap]: line 3: a: work(x)"));
+        assert!(is_in(red, "1 overlap, no difference: 8 calls, 1 allocation"));
+        assert!(is_in(red, "5,999 overlaps, 2 differences (2 differs), the first at line 16"));
+        assert!(is_in(green, "no difference: 8 calls, 1 allocation"));
+        assert_eq!(paint("2 differences (2 differs), the first at line 16").find('\x1b'), None);
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn millpond(arguments: &[&str], input: &str, variables: &[(&str, &str
     Ran { status: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 
-fn scenario(name: &str) -> String {
+pub(crate) fn scenario(name: &str) -> String {
     scenarios().join(name).display().to_string()
 }
 
