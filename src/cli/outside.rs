@@ -262,6 +262,33 @@ impl Write for Output {
     }
 }
 
+/// Whether two paths lead to the same file; one that is not there yet is in the same folder under the same name.
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let named = || Some(fs::canonicalize(folder).ok()?.join(path.file_name()?));
+        fs::canonicalize(path).ok().or_else(named)
+    };
+    one == other || real(one).is_some_and(|path| real(other) == Some(path))
+}
+
+/// Refuses to write to a file that the same command reads.
+pub(super) fn check_output<'p>(
+    place: Option<&Path>,
+    read: impl IntoIterator<Item = &'p Path>,
+) -> Result<(), Complaint> {
+    let is_read = |place: &&Path| {
+        read.into_iter().any(|read| !is_standard_input(read) && read.exists() && is_same(place, read))
+    };
+    match place.filter(is_read) {
+        None => Ok(()),
+        Some(place) => Err(Complaint::wrong(format!(
+            "cannot write {}: this command reads it; give another name",
+            place.display()
+        ))),
+    }
+}
+
 /// Ends the process without a word when the reader of a pipe has gone: nobody is left who would want the rest.
 fn quiet<T>(result: io::Result<T>) -> io::Result<T> {
     match result {

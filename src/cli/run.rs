@@ -80,9 +80,9 @@ pub(super) struct Run {
     /// What it runs on
     #[arg(long, value_enum, default_value_t = Backend::Simulation)]
     pub(super) backend: Backend,
-    /// How often a run on hardware reads the figures of pools, which takes time
-    #[arg(long, value_enum, default_value_t = Observe::Sync)]
-    pub(super) observe: Observe,
+    /// How often a run on hardware reads the figures of pools, which takes time [default: sync]
+    #[arg(long, value_enum)]
+    pub(super) observe: Option<Observe>,
     /// The allocator, rather than the one that the scenario states [default: cuda]
     #[arg(long, value_name = "MODEL", value_parser = super::models())]
     pub(super) model: Option<Model>,
@@ -121,11 +121,19 @@ pub(super) enum Format {
 
 impl Run {
     pub(super) fn run(&self) -> Result<Status, Complaint> {
+        backend::check_observe(self.backend, self.observe)?;
+        if self.backend == Backend::Cuda && self.model.is_some() {
+            return Err(Complaint::wrong(
+                "--model does nothing on hardware, which has an allocator of its own: leave it out, or set the \
+                 two side by side with `millpond compare FILE --model MODEL --backend cuda`",
+            ));
+        }
         self.on(Scenario::read(&self.file)?)
     }
 
     /// Runs a scenario that was read from the file.
     pub(super) fn on(&self, scenario: Scenario) -> Result<Status, Complaint> {
+        outside::check_output(self.output.as_deref(), [self.file.as_path(), self.profile.as_path()])?;
         let scenario = scenario.with_snapshots_in(self.snapshots.as_deref());
         let scenario = scenario.with_profile(&self.profile)?.with_limit(self.limit);
         let colour = outside::colour(&io::stderr());
@@ -170,10 +178,12 @@ impl Run {
         }
         let scenario = match self.backend {
             Backend::Simulation => scenario,
-            Backend::Cuda => match backend::play(&scenario, &program, self.seed, self.observe)? {
-                Ok(played) => scenario.with_played(played),
-                Err(status) => return Ok(status),
-            },
+            Backend::Cuda => {
+                match backend::play(&scenario, &program, self.seed, self.observe.unwrap_or_default())? {
+                    Ok(played) => scenario.with_played(played),
+                    Err(status) => return Ok(status),
+                }
+            }
         };
         let outcome = self.report(&scenario, &program, &settings)?;
         if self.format != Format::Text || !to_terminal {

@@ -415,3 +415,32 @@ fn scenarios_that_must_be_rejected_are() {
     assert!(out(&output).contains("1 passed, 1 failed"), "{}", out(&output));
     assert_eq!(status(&folder.millpond(&["test", "scenarios/invalid/a.scn"])), 0);
 }
+
+/// Nothing that a command reads is replaced by what it writes, whatever the two paths look like.
+#[test]
+fn what_is_read_is_not_written_over() {
+    let folder = Folder::new("written_over");
+    let text = "stream s\ns: x = alloc 1MiB\ns: free x\n";
+    let profile = fs::read_to_string(format!("{}/profiles/default.ron", env!("CARGO_MANIFEST_DIR")));
+    let profile = profile.expect("the profile is there");
+    folder.file("k.scn", text);
+    folder.file("p.ron", &profile);
+    let commands: [&[&str]; 9] = [
+        &["run", "k.scn", "-o", "k.scn"],
+        &["run", "k.scn", "-o", "./k.scn"],
+        &["run", "k.scn", "--set", "model=cuda,oxicuda", "-o", "k.scn"],
+        &["run", "k.scn", "--profile", "p.ron", "-o", "p.ron"],
+        &["explore", "k.scn", "--seeds", "2", "-o", "k.scn"],
+        &["explore", "k.scn", "--untimed", "-o", "k.scn"],
+        &["compare", "k.scn", "--with", "seed=1", "-o", "k.scn"],
+        &["compare", "k.scn", "--with", "profile=p.ron", "-o", "p.ron"],
+        &["test", "k.scn", "--junit", "k.scn"],
+    ];
+    for command in commands {
+        let output = folder.millpond(command);
+        assert_eq!((status(&output), out(&output).as_str()), (2, ""), "{command:?}: {}", err(&output));
+        assert!(err(&output).contains(": this command reads it; give another name"), "{}", err(&output));
+    }
+    let read = |name: &str| fs::read_to_string(folder.path(name)).expect("it is still there");
+    assert_eq!((read("k.scn"), read("p.ron")), (text.to_owned(), profile));
+}
