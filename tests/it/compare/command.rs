@@ -78,6 +78,20 @@ fn mistakes_are_told() {
             &[FOLLOW_EVENT, "--set", "scratch.follow_event=on,off", "--with", "seed=1"],
             "--set takes one value",
         ),
+        (&[FOLLOW_EVENT, "--with", "model=cuda", "--with", "model=oxicuda"], "`model` is given 2"),
+        (&[FOLLOW_EVENT, "--with", "model=cuda,oxicuda"], "`model` is given 2"),
+        (&[FOLLOW_EVENT, "--with", "seed=1", "--with", "seed=2"], "`seed` is given 2"),
+        (
+            &[FOLLOW_EVENT, "--with", "variant=", "--with", "seed=1", "--with", "variant="],
+            "`variant` is given 2",
+        ),
+        (
+            &[FOLLOW_EVENT, "--set", "model=cuda", "--set", "model=cuda", "--with", "seed=1"],
+            "--set takes one value for each name, and `model` is given 2",
+        ),
+        (&[FOLLOW_EVENT, "--with", ""], "--with '' sets nothing: write NAME=VALUE"),
+        (&[FOLLOW_EVENT, "--with", "seed=1", "--observe", "every"], "give --backend cuda with it"),
+        (&[FOLLOW_EVENT, "--with", "seed=1", "--calibrate", "new.ron"], "give --backend cuda with it"),
         (&["nothing.scn", "--with", "seed=1"], "no such file"),
         (&["scenarios/invalid/unknown_name.scn", "--with", "seed=1"], "unknown_name"),
     ];

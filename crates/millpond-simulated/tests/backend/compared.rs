@@ -1,6 +1,7 @@
 //! What `compare --backend cuda` says beside the differences, and what it refuses.
 
 use crate::command::{Ran, millpond, scenario};
+use std::path::PathBuf;
 
 fn compare(file: &str, input: &str, more: &[&str]) -> Ran {
     millpond(&[&["compare", file, "--backend", "cuda"], more].concat(), input, &[])
@@ -68,4 +69,65 @@ fn overlaps_that_are_left_out_are_counted_too() {
         ran.out
     );
     assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);
+}
+
+/// `docs/compare.md`, "On hardware".
+#[test]
+fn what_does_nothing_on_hardware_is_refused() {
+    let file = scenario("guide/opportunistic.scn");
+    for with in [
+        "model=oxicuda",
+        "model=cuda",
+        "profile=small_card",
+        "profile.growth=2MiB",
+        "gpu0.memory=64GiB",
+        "gpu0.driver=12.4",
+        "gpu0.memory_pools=off",
+        "gpu0.oversubscribe=on",
+    ] {
+        let ran = compare(&file, "", &["--with", with]);
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{with}: {}", ran.err);
+        assert!(
+            ran.err.starts_with(&format!("error: --with {with} does nothing on hardware")),
+            "{}",
+            ran.err
+        );
+        let ran = compare(&file, "", &["--set", with]);
+        assert!(ran.status <= 1 && ran.err.is_empty(), "{with}: {}", ran.err);
+    }
+    for with in ["seed=3", "variant=", "gpu0.default_pool.release_threshold=max"] {
+        let ran = compare(&file, "", &["--with", with]);
+        assert!(ran.status <= 1 && ran.err.is_empty(), "{with}: {}", ran.err);
+    }
+    let ran = millpond(&["run", &file, "--backend", "cuda", "--model", "oxicuda"], "", &[]);
+    assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{}", ran.err);
+    assert!(ran.err.starts_with("error: --model does nothing on hardware"), "{}", ran.err);
+    let ran = millpond(&["run", &file, "--observe", "every"], "", &[]);
+    assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{}", ran.err);
+    assert!(ran.err.starts_with("error: --observe is about a run on hardware"), "{}", ran.err);
+}
+
+/// A scenario that is wrong or refused is told of, and no profile is written then.
+#[test]
+fn a_profile_is_written_for_a_scenario_that_runs() {
+    let file = std::env::temp_dir().join(format!("millpond-not-measured-{}.ron", std::process::id()));
+    let name = file.display().to_string();
+    let graph = std::fs::read_to_string(scenario("graphs/auto_free.scn")).expect("it is there");
+    let long = "repeat i in 0..2000000 {\n  sleep 1ns\n}\n";
+    let basic = "stream s\n";
+    let cases: [(&str, &[&str], i32, &str); 7] = [
+        ("strem s\n", &["--calibrate", &name], 2, "unknown_statement"),
+        (basic, &["--calibrate", &name, "--with", "variant=off"], 2, "has no variants"),
+        (&graph, &["--calibrate", &name], 3, "not_on_hardware"),
+        (long, &["--calibrate", &name], 3, "too long to be compared"),
+        (basic, &["--calibrate", "-"], 2, "error: --calibrate writes a profile to a file"),
+        (basic, &["--calibrate", &name, "-o", &name], 2, "error: --calibrate and --output both name"),
+        (basic, &["--calibrate", &name, "--profile", "default"], 2, "cannot be used with"),
+    ];
+    for (text, arguments, status, said) in cases {
+        let ran = compare("-", text, arguments);
+        assert_eq!((ran.status, ran.out.as_str()), (status, ""), "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(said), "{arguments:?}: {}", ran.err);
+        assert!(!file.exists() && !PathBuf::from("-").exists(), "{arguments:?}");
+    }
 }
