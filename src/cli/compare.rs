@@ -13,7 +13,7 @@ use crate::base::grouped;
 use crate::compare::{Class, Common, Comparison, Recorder, Trace};
 use crate::edit;
 use crate::engine::Stop;
-use crate::oracle::Met;
+use crate::oracle::{Broken, Met};
 use crate::report::{ComparedSide, Notation, Options, Origin, SIMULATION, SideBySide};
 use crate::scenario::{Levels, Program};
 use crate::trace::Model;
@@ -48,7 +48,8 @@ At the end of each difference stands what documents say about it:
   timing       another timing of the same program does this
   unspecified  they leave it open
 What comes after a difference in the same pool may come from it, and is judged
-as that is. docs/compare.md has the rules.
+as that is. A note at the end names what the backend for hardware does otherwise
+than a machine, where that may be the cause. docs/compare.md has the rules.
 
 Examples:
   millpond compare scenarios/reuse/opportunistic/twins.scn --with variant=off
@@ -134,6 +135,8 @@ struct Side {
     trace: Trace,
     /// Where kernels have met in their memory.
     met: Vec<Met>,
+    /// Why it was given up, if it was.
+    stopped: Option<Broken>,
 }
 
 impl Compare {
@@ -254,6 +257,7 @@ impl Compare {
             origin: side.origin.clone(),
             backend: side.backend,
             with: side.with.clone(),
+            stopped: side.stopped.clone(),
         });
         let report = SideBySide::new(sides, common, &comparison, &right.met);
         let mut output = Output::open(self.output.as_deref())?;
@@ -271,7 +275,20 @@ impl Compare {
             return Err(Complaint::wrong(format!("cannot write the report: {error}")));
         }
         output.close()?;
+        if self.format != Format::Text || !to_terminal {
+            self.explain([&left, &right]);
+        }
         Ok(if right.met.is_empty() { self.status(&comparison) } else { Status::Fails })
+    }
+
+    /// Which run was given up, for whoever does not read the report itself.
+    fn explain(&self, sides: [&Side; 2]) {
+        for (name, side) in ["left", "right"].into_iter().zip(sides) {
+            let Some(Broken { stmt, reason }) = &side.stopped else { continue };
+            let (file, line) = (outside::quoted(&self.file), side.program.statements[*stmt].line);
+            let message = format!("{file}: the {name} side stopped at line {line}: {reason}");
+            outside::complain(&Complaint::wrong(message));
+        }
     }
 
     fn status(&self, comparison: &Comparison) -> Status {
@@ -296,14 +313,14 @@ fn simulated(changed: Changed, seed: u64, with: &[String]) -> Result<Side, Compl
     let Changed { scenario, program, .. } = changed;
     let mut recorder = Recorder::of_simulation();
     let ending = crate::engine::run(&program, seed, &mut recorder);
-    if let Some(Stop::Broken { stmt, reason }) = ending.stop {
-        let line = program.statements[stmt].line;
-        outside::print_error(&format!("a run ends at line {line}: {reason}\n"));
-    }
+    let stopped = match ending.stop {
+        Some(Stop::Broken { stmt, reason }) => Some(Broken { stmt, reason }),
+        _ => None,
+    };
     let trace = recorder.finish().map_err(|error| Complaint::impossible(error.to_string()))?;
     let origin = scenario.origin(&program, seed);
     let (with, met) = (with.to_vec(), Vec::new());
-    Ok(Side { program, origin, backend: SIMULATION, with, trace, met })
+    Ok(Side { program, origin, backend: SIMULATION, with, trace, met, stopped })
 }
 
 /// A side that was run on hardware.
@@ -312,12 +329,8 @@ fn on_hardware(changed: Changed, seed: u64, with: &[String], played: &Played) ->
     let scenario = scenario.with_played(played.clone());
     let mut recorder = Recorder::of_device();
     played.events.replay_told(&mut recorder);
-    if let Some(broken) = &played.broken {
-        let line = program.statements[broken.stmt].line;
-        outside::print_error(&format!("the run on hardware ends at line {line}: {}\n", broken.reason));
-    }
     let trace = recorder.finish().map_err(|error| Complaint::impossible(error.to_string()))?;
     let origin = scenario.origin(&program, seed);
-    let (with, met) = (with.to_vec(), played.met.clone());
-    Ok(Side { program, origin, backend: "cuda", with, trace, met })
+    let (with, met, stopped) = (with.to_vec(), played.met.clone(), played.broken.clone());
+    Ok(Side { program, origin, backend: "cuda", with, trace, met, stopped })
 }

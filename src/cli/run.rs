@@ -3,7 +3,9 @@
 use super::backend::{self, Backend, Observe};
 use super::levels::LevelArguments;
 use super::outside::{self, Complaint, Output, Status};
+use super::scenario::RECORDED_MAX;
 use super::{Accepted, Outcome, Remedies, Scenario, Settings, sweep};
+use crate::base::grouped;
 use crate::explore::Strategy;
 use crate::report::{Notation, Options};
 use crate::scenario::Program;
@@ -178,6 +180,13 @@ impl Run {
         }
         let scenario = match self.backend {
             Backend::Simulation => scenario,
+            Backend::Cuda if program.length > RECORDED_MAX => {
+                return Err(Complaint::impossible(format!(
+                    "a run of {} statements is too long for hardware, where it is recorded: {} are the most",
+                    grouped(program.length),
+                    grouped(RECORDED_MAX)
+                )));
+            }
             Backend::Cuda => {
                 match backend::play(&scenario, &program, self.seed, self.observe.unwrap_or_default())? {
                     Ok(played) => scenario.with_played(played),

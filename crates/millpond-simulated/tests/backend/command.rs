@@ -129,7 +129,7 @@ fn a_device_is_measured() {
     assert_eq!(again.status, 2, "{}", again.out);
     let way_out =
         format!("{name} exists already: give --calibrate another name, or `--profile {name}` to use");
-    let said = again.err.replace("\n      ", "");
+    let said = again.err.replace("\n  ", " ");
     assert!(said.starts_with(&format!("error: {way_out}")), "{said}");
     let alone = millpond(
         &["compare", &scenario("guide/basic.scn"), "--calibrate", &name, "--with", "seed=1"],

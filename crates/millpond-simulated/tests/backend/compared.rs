@@ -1,6 +1,7 @@
 //! What `compare --backend cuda` says beside the differences, and what it refuses.
 
 use crate::command::{Ran, millpond, scenario};
+use simulated_driver::VARIABLE;
 use std::path::PathBuf;
 
 fn compare(file: &str, input: &str, more: &[&str]) -> Ran {
@@ -69,6 +70,56 @@ fn overlaps_that_are_left_out_are_counted_too() {
         ran.out
     );
     assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);
+}
+
+/// `docs/compare.md`, "On hardware": three causes, each in a scenario that has it alone, and none where nothing differs.
+#[test]
+fn what_the_backend_does_otherwise_is_noted() {
+    for (name, word, said) in [
+        (
+            "threads/host_function",
+            "signal_of_a_function",
+            "note: a host thread awaits the signal of a function",
+        ),
+        ("ipc/not_observed_by_others", "one_process", "note: all processes share the one of the driver"),
+        ("oxicuda/double_free", "second_free", "note: a driver knows memory by its address"),
+    ] {
+        let file = scenario(&format!("{name}.scn"));
+        let ran = compare(&file, "", &[]);
+        assert_eq!((ran.status, ran.out.matches("note: ").count()), (1, 1), "{name}: {}", ran.out);
+        assert!(ran.out.contains(said) && ran.out.contains("(docs/hardware.md)\n"), "{name}: {}", ran.out);
+        let notes = format!(r#""notes":["{word}"]"#);
+        assert!(summary(&file, "", &[]).contains(&notes), "{name}");
+    }
+    let ran = compare("-", "stream s\ns: host signal done\nawait done\n", &[]);
+    assert_eq!((ran.status, ran.out.contains("note: ")), (0, false), "{}", ran.out);
+    // What differs for another reason has no such note.
+    let differs = "stream s\npool p\ns: x = alloc 1MiB from p\nsync s\ns: free x\n";
+    let fault = [(VARIABLE, "wrong_attribute")];
+    let ran = millpond(&["compare", "-", "--backend", "cuda"], differs, &fault);
+    assert_eq!((ran.status, ran.out.contains("note: ")), (1, false), "{}", ran.out);
+}
+
+#[test]
+fn a_run_that_stops_on_hardware_says_why() {
+    let arguments = ["compare", &scenario("profile/remapped_parts_go_back.scn"), "--backend", "cuda"];
+    let fault = [(VARIABLE, "sync_observes_nothing")];
+    let ran = millpond(&arguments, "", &fault);
+    assert_eq!((ran.status, ran.err.as_str()), (1, ""), "{}", ran.out);
+    assert!(ran.out.contains("\nerror: the right side stopped at line 22: "), "{}", ran.out);
+    assert!(ran.out.contains("\nthe right side stopped early, "), "{}", ran.out);
+    let json = millpond(&[&arguments[..], &["--format", "json"]].concat(), "", &fault);
+    assert!(json.out.contains(r#""right_stopped":{"line":22,"reason":"the allocation of"#), "{}", json.out);
+    assert!(json.err.starts_with("error: ") && json.err.contains("stopped at line 22"), "{}", json.err);
+}
+
+/// `docs/hardware.md`, "What is not run".
+#[test]
+fn a_run_that_is_too_long_is_no_fault_of_a_line() {
+    let text = "stream s\nrepeat i in 0..2000000 {\n  sync s\n}\n";
+    let ran = millpond(&["run", "-", "--backend", "cuda"], text, &[]);
+    assert_eq!((ran.status, ran.out.as_str()), (3, ""), "{}", ran.err);
+    assert!(ran.err.contains("too long for hardware"), "{}", ran.err);
 }
 
 /// `docs/compare.md`, "On hardware".
