@@ -34,7 +34,7 @@ exit status of `millpond compare` 1, unless `--allow differs` is given. With `fo
         "A difference that another timing of the same program makes too.
 It hangs on how far a device is, or on which host thread calls first. It makes the exit status of `millpond compare` 1, unless
 `--allow timing` is given.",
-        "scenarios/explore/who_calls_first.scn",
+        "scenarios/threads/workers.scn",
         "--with seed=1",
     ),
     comparison(

@@ -1,6 +1,6 @@
 //! `millpond compare` from outside: what it prints and how it ends.
 
-use crate::cli::{Folder, err, out, status};
+use crate::cli::{Folder, err, in_one_line, out, status};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -98,6 +98,7 @@ fn mistakes_are_told() {
     for (arguments, expected) in cases {
         let (status, text, said) = compare(arguments);
         assert_eq!((status, text.as_str()), (2, ""), "{arguments:?}: {said}");
+        let said = in_one_line(&said);
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
 }
@@ -108,7 +109,8 @@ fn a_run_that_is_too_long_is_refused() {
     folder.file("long.scn", "repeat i in 0..2000000 {\n  sleep 1ns\n}\n");
     let output = folder.millpond(&["compare", "long.scn", "--with", "seed=1"]);
     assert_eq!(status(&output), 3);
-    assert!(err(&output).contains("too long to be compared: 1,000,000 are the most"), "{}", err(&output));
+    let said = in_one_line(&err(&output));
+    assert!(said.contains("too long to be compared: 1,000,000 are the most"), "{said}");
 }
 
 #[test]
