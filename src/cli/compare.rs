@@ -32,10 +32,10 @@ one on the right side, and may be given several times:
   NAME=VALUE      any value that `millpond run --set` knows, such as
                   scratch.follow_event=off or turns=10
 With --backend cuda the right side runs on the devices of this machine; --with
-is then not needed, and takes seed, variant, and the names of pools and of `let`:
-what a device or its allocator is cannot be set there. Where its kernels find
-what others have written into their memory, that fails too. --calibrate measures
-the device first, writes a profile, and simulates the left side on it.
+is then not needed, and takes seed, variant, settings of pools and names of
+`let`: what a device or its allocator is cannot be set there. Where its kernels
+find what others have written into their memory, that fails too. --calibrate
+measures the device first, writes a profile, and simulates the left side on it.
 docs/hardware.md has more.
 
 Compared are how each call ends, which earlier allocations a new one takes the
@@ -62,7 +62,7 @@ Examples:
 Exit status: 0 no difference but what is unspecified or allowed, 1 there is one,
 or kernels of the right side have met in their memory (error[overlap]), whatever
 is allowed, 2 the input is wrong or cannot be read, 3 the run has more than
-1,000,000 statements, is not one for hardware, or there is no device to run it on")]
+1,000,000 statements, is not one for hardware, or has no device to run on")]
 pub(super) struct Compare {
     /// The scenario; - is standard input
     file: PathBuf,

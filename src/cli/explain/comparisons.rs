@@ -56,8 +56,8 @@ a note of a comparison says so. docs/hardware.md has what is run, what is not, a
     ),
     comparison(
         "calibrate",
-        "Measures the first device and writes a profile of it: `millpond compare FILE --backend cuda --calibrate new.ron`.
-Measured are the chunk by which a pool grows, its smallest piece, the alignment of allocations, what calls cost the host, and how long
+        "Measures the first device and writes a profile of it: `--calibrate new.ron`.
+`millpond compare FILE --backend cuda` takes it. Measured are the chunk by which a pool grows, its smallest piece, the alignment of allocations, what calls cost the host, and how long
 a launch takes until the host sees it complete. The left side is simulated on that. The file must not be there yet; later
 `--profile new.ron` takes it.",
         "scenarios/guide/basic.scn",
