@@ -180,6 +180,7 @@ impl Explore {
         if self.shrink.is_asked_for() {
             return self.shrink(&scenario, &program);
         }
+        outside::check_output(self.output.as_deref(), [self.file.as_path(), self.profile.as_path()])?;
         if let Some(word) = &self.untimed.maximise {
             return self.worst(word, &scenario, &program);
         }

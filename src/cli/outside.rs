@@ -1,5 +1,6 @@
 //! The world outside: reading and writing files, the terminal, and how a command ends.
 
+use super::explain::wrapped_at;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Read, Write};
@@ -262,6 +263,33 @@ impl Write for Output {
     }
 }
 
+/// Whether two paths lead to the same file; one that is not there yet is in the same folder under the same name.
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let named = || Some(fs::canonicalize(folder).ok()?.join(path.file_name()?));
+        fs::canonicalize(path).ok().or_else(named)
+    };
+    one == other || real(one).is_some_and(|path| real(other) == Some(path))
+}
+
+/// Refuses to write to a file that the same command reads.
+pub(super) fn check_output<'p>(
+    place: Option<&Path>,
+    read: impl IntoIterator<Item = &'p Path>,
+) -> Result<(), Complaint> {
+    let is_read = |place: &&Path| {
+        read.into_iter().any(|read| !is_standard_input(read) && read.exists() && is_same(place, read))
+    };
+    match place.filter(is_read) {
+        None => Ok(()),
+        Some(place) => Err(Complaint::wrong(format!(
+            "cannot write {}: this command reads it; give another name",
+            place.display()
+        ))),
+    }
+}
+
 /// Ends the process without a word when the reader of a pipe has gone: nobody is left who would want the rest.
 fn quiet<T>(result: io::Result<T>) -> io::Result<T> {
     match result {
@@ -333,10 +361,13 @@ pub(super) fn print_error(text: &str) {
     io::stderr().write_all(text.as_bytes()).ok();
 }
 
-/// Says why a command could not do its work.
+/// Says why a command could not do its work, in as many lines as the terminal takes for it.
 pub(super) fn complain(complaint: &Complaint) {
     let (on, off) = if colour(&io::stderr()) { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
-    print_error(&format!("{on}error{off}: {complaint}\n"));
+    let text = wrapped_at("error: ", &complaint.message, 2, error_width());
+    // A path that is as long as a line stays behind the word.
+    let message = text.strip_prefix("error:").unwrap_or(&text).trim_start();
+    print_error(&format!("{on}error{off}: {message}"));
 }
 
 /// Whether to use colours on this stream: on a terminal whose user does not object (no-color.org).
@@ -349,7 +380,16 @@ pub(super) fn colour(stream: &impl IsTerminal) -> bool {
 /// Columns of the terminal, at most 120; 80 where there is none.
 pub(super) fn width() -> usize {
     let stdout = io::stdout();
-    let size = stdout.is_terminal().then(|| terminal_size::terminal_size_of(&stdout)).flatten();
+    columns(stdout.is_terminal().then(|| terminal_size::terminal_size_of(&stdout)).flatten())
+}
+
+/// The same of the terminal that errors go to.
+fn error_width() -> usize {
+    let stderr = io::stderr();
+    columns(stderr.is_terminal().then(|| terminal_size::terminal_size_of(&stderr)).flatten())
+}
+
+fn columns(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
     size.map_or(80, |(terminal_size::Width(width), _)| usize::from(width).clamp(60, 120))
 }
 

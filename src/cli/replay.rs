@@ -1,7 +1,7 @@
 //! `millpond replay`: makes the run of a schedule again, and reports it as `millpond run` does.
 
 use super::Scenario;
-use super::backend::{Backend, Observe};
+use super::backend::Backend;
 use super::levels::LevelArguments;
 use super::outside::{Complaint, Status};
 use super::run::{Format, Run};
@@ -88,7 +88,7 @@ impl Replay {
             snapshots: self.snapshots,
             output: self.output,
             backend: Backend::default(),
-            observe: Observe::default(),
+            observe: None,
         };
         run.on(scenario)
     }

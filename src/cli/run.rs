@@ -3,7 +3,9 @@
 use super::backend::{self, Backend, Observe};
 use super::levels::LevelArguments;
 use super::outside::{self, Complaint, Output, Status};
+use super::scenario::RECORDED_MAX;
 use super::{Accepted, Outcome, Remedies, Scenario, Settings, sweep};
+use crate::base::grouped;
 use crate::explore::Strategy;
 use crate::report::{Notation, Options};
 use crate::scenario::Program;
@@ -83,9 +85,9 @@ pub(super) struct Run {
     /// What it runs on
     #[arg(long, value_enum, default_value_t = Backend::Simulation)]
     pub(super) backend: Backend,
-    /// How often a run on hardware reads the figures of pools, which takes time
-    #[arg(long, value_enum, default_value_t = Observe::Sync)]
-    pub(super) observe: Observe,
+    /// How often a run on hardware reads the figures of pools, which takes time [default: sync]
+    #[arg(long, value_enum)]
+    pub(super) observe: Option<Observe>,
     /// The allocator, rather than the one that the scenario states [default: cuda]
     #[arg(long, value_name = "MODEL", value_parser = super::models())]
     pub(super) model: Option<Model>,
@@ -124,11 +126,19 @@ pub(super) enum Format {
 
 impl Run {
     pub(super) fn run(&self) -> Result<Status, Complaint> {
+        backend::check_observe(self.backend, self.observe)?;
+        if self.backend == Backend::Cuda && self.model.is_some() {
+            return Err(Complaint::wrong(
+                "--model does nothing on hardware, which has an allocator of its own: leave it out, or set the \
+                 two side by side with `millpond compare FILE --model MODEL --backend cuda`",
+            ));
+        }
         self.on(Scenario::read(&self.file)?)
     }
 
     /// Runs a scenario that was read from the file.
     pub(super) fn on(&self, scenario: Scenario) -> Result<Status, Complaint> {
+        outside::check_output(self.output.as_deref(), [self.file.as_path(), self.profile.as_path()])?;
         let scenario = scenario.with_snapshots_in(self.snapshots.as_deref());
         let scenario = scenario.with_profile(&self.profile)?.with_limit(self.limit);
         let colour = outside::colour(&io::stderr());
@@ -173,10 +183,19 @@ impl Run {
         }
         let scenario = match self.backend {
             Backend::Simulation => scenario,
-            Backend::Cuda => match backend::play(&scenario, &program, self.seed, self.observe)? {
-                Ok(played) => scenario.with_played(played),
-                Err(status) => return Ok(status),
-            },
+            Backend::Cuda if program.length > RECORDED_MAX => {
+                return Err(Complaint::impossible(format!(
+                    "a run of {} statements is too long for hardware, where it is recorded: {} are the most",
+                    grouped(program.length),
+                    grouped(RECORDED_MAX)
+                )));
+            }
+            Backend::Cuda => {
+                match backend::play(&scenario, &program, self.seed, self.observe.unwrap_or_default())? {
+                    Ok(played) => scenario.with_played(played),
+                    Err(status) => return Ok(status),
+                }
+            }
         };
         let outcome = self.report(&scenario, &program, &settings)?;
         if self.format != Format::Text || !to_terminal {

@@ -86,6 +86,7 @@ impl Test {
             outside::print(&list)?;
             return Ok(Status::Holds);
         }
+        outside::check_output(self.junit.as_deref(), files.iter().map(PathBuf::as_path))?;
         let places = self.places(&files)?;
         let results = self.results(&files)?;
         let mut count = Count::default();

@@ -1,5 +1,6 @@
 //! What came of a comparison: the differences, each with what documents say about it, and what was compared.
 
+use super::deviations::Deviation;
 use super::trace::{Figures, Key, Outcome};
 use crate::base::{Bytes, PoolId, StmtId};
 use crate::trace::Readiness;
@@ -40,6 +41,8 @@ pub struct Comparison {
     pub compared: Compared,
     /// The statements that only one program has, the left one, and the right one with its own ids: they are not compared.
     pub alone: [Vec<StmtId>; 2],
+    /// What the backend does otherwise than a machine, where a side was run on hardware and that may be behind differences.
+    pub deviations: Vec<Deviation>,
 }
 
 impl Comparison {
@@ -140,8 +143,13 @@ pub enum Seen {
     Values(i128, i128),
     /// Whether memory may be used.
     Readiness(Readiness),
-    /// The operation ended before the other one, or after it.
-    EndsBefore(bool),
+    /// The operation ended before one of this call, or after it.
+    EndsBefore {
+        /// Whether it ended before that.
+        before: bool,
+        /// The call of the other operation.
+        other: Key,
+    },
 }
 
 /// What a pool held behind a call.

@@ -9,7 +9,7 @@ use super::comparison::{Class, Compared, Comparison, Difference, Held, Seen, Wha
 use super::facts::{Facts, Origin};
 use super::points::{Point, Turn, places, points, turned};
 use super::trace::{Does, Figures, Got, Key, Made, Outcome, Read, StateTold, Told, Trace};
-use super::{ends, fold::Folded};
+use super::{deviations, ends, fold::Folded};
 use crate::base::{Bytes, PoolId, StmtId};
 use crate::scenario::Program;
 use crate::trace::Failure;
@@ -69,7 +69,10 @@ pub fn compare(left: &Trace, right: &Trace, program: &Program, common: &Common) 
     differ.compared.operations = ends::compare([left, right], &points, &mut differ.folded);
     differ.compared.pools = differ.compared_pools.len() as u64;
     let (compared, turned) = (differ.compared, differ.turned.map(|turn| turn.stmt));
-    Comparison { differences: differ.folded.finish(), turned, compared, alone: common.alone().clone() }
+    let differences = differ.folded.finish();
+    let is_of_device = [left, right].iter().any(|trace| trace.told == Told::Parts);
+    let deviations = if is_of_device { deviations::behind(&differences, program) } else { Vec::new() };
+    Comparison { differences, turned, compared, alone: common.alone().clone(), deviations }
 }
 
 /// The pools whose states each call told.

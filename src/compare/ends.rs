@@ -74,7 +74,10 @@ fn both<'t>(traces: [&'t Trace; 2], points: &[Point]) -> BTreeMap<Id, Both<'t>> 
 
 fn tell(later: &Both<'_>, earlier: &Both<'_>, class: Class, folded: &mut Folded) {
     let what = What::Ends(earlier.id.0.stmt);
-    let seen = |side: usize| Seen::EndsBefore(later.ended[side] < earlier.ended[side]);
+    let seen = |side: usize| Seen::EndsBefore {
+        before: later.ended[side] < earlier.ended[side],
+        other: earlier.id.0,
+    };
     let (key, times, held, follows) = (later.id.0, 1, None, None);
     let (left, right) = (seen(0), seen(1));
     folded.add(later.rank, Difference { key, what, class, times, left, right, held, follows });

@@ -5,6 +5,7 @@
 
 mod common;
 mod comparison;
+mod deviations;
 mod differ;
 mod ends;
 mod facts;
@@ -16,6 +17,7 @@ mod trace;
 
 pub use common::Common;
 pub use comparison::{Class, Compared, Comparison, Difference, Held, Seen, What};
+pub use deviations::Deviation;
 pub use differ::compare;
 pub use record::Recorder;
 pub use trace::{Does, Figures, Got, Key, Made, Operation, Outcome, Read, StateTold, Told, TooLong, Trace};

@@ -8,7 +8,7 @@ use super::names::Book;
 use super::{Origin, SCHEMA};
 use crate::base::{Bytes, PoolId, StmtId};
 use crate::compare::{Class, Common, Comparison, Difference, Figures, Held, Key, Outcome, Seen, What};
-use crate::oracle::Met;
+use crate::oracle::{Broken, Met};
 use crate::scenario::Program;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -25,6 +25,8 @@ pub struct ComparedSide<'p> {
     pub backend: &'static str,
     /// What makes it another one than the other side, as it was written.
     pub with: Vec<String>,
+    /// Why its run was given up, if it was.
+    pub stopped: Option<Broken>,
 }
 
 impl ComparedSide<'_> {
@@ -148,8 +150,8 @@ impl SideBySide<'_> {
             (What::Pool(pool), _) | (_, Some(Held { pool, .. })) => Some(self.pool(*pool)),
             _ => None,
         };
-        let ends = match what {
-            What::Ends(other) => Some(self.line(*other)),
+        let other = match left {
+            Seen::EndsBefore { other, .. } => Some(*other),
             _ => None,
         };
         Row {
@@ -161,7 +163,9 @@ impl SideBySide<'_> {
             class: class.name(),
             follows: follows.map(|stmt| self.line(stmt)),
             pool,
-            other_line: ends,
+            other_line: other.map(|other| self.line(other.stmt)),
+            other_thread: other.and_then(|other| self.thread(other)),
+            other_nth: other.map(|other| other.nth),
             left: self.side(left, held.map(|held| held.left)),
             right: self.side(right, held.map(|held| held.right)),
         }
@@ -184,7 +188,7 @@ impl SideBySide<'_> {
             Seen::Value(value) => json!({ "value": number(*value) }),
             Seen::Values(left, right) => json!({ "value": number(*left), "compared_with": number(*right) }),
             Seen::Readiness(readiness) => json!({ "readiness": readiness.name() }),
-            Seen::EndsBefore(before) => json!({ "ends_before": before }),
+            Seen::EndsBefore { before, .. } => json!({ "ends_before": before }),
         };
         let fields = fields.as_object_mut().map(std::mem::take).unwrap_or_default();
         let named = held.iter().flat_map(Figures::named);
@@ -193,15 +197,23 @@ impl SideBySide<'_> {
     }
 
     fn reused(&self, key: Key, bytes: Bytes) -> Value {
-        json!({
-            "block": self.block(key.stmt),
-            "line": self.line(key.stmt),
-            "nth": key.nth,
-            "size": bytes.0,
-        })
+        let block = ReusedBlock {
+            block: self.block(key.stmt),
+            line: self.line(key.stmt),
+            thread: self.thread(key),
+            nth: key.nth,
+            size: bytes.0,
+        };
+        json!(block)
     }
 
-    fn summary(&self) -> Summary {
+    fn stopped(&self, side: usize) -> Option<Stopped<'_>> {
+        let ComparedSide { program, stopped, .. } = &self.sides[side];
+        let Broken { stmt, reason } = stopped.as_ref()?;
+        Some(Stopped { line: program.statements[*stmt].line, reason })
+    }
+
+    fn summary(&self) -> Summary<'_> {
         let Comparison { differences, turned, compared, .. } = self.comparison;
         Summary {
             differences: differences.len(),
@@ -217,6 +229,9 @@ impl SideBySide<'_> {
             left_only: self.lines_alone(0),
             right_only: self.lines_alone(1),
             turned: turned.map(|stmt| self.line(stmt)),
+            left_stopped: self.stopped(0),
+            right_stopped: self.stopped(1),
+            notes: self.comparison.deviations.iter().map(|deviation| deviation.name()).collect(),
             overlaps: self.met.iter().map(|met| OverlapLine::of(met, self.sides[1].program)).collect(),
         }
     }
@@ -283,12 +298,33 @@ struct Row<'a> {
     pool: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     other_line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_thread: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_nth: Option<u32>,
     left: Map<String, Value>,
     right: Map<String, Value>,
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct ReusedBlock<'a> {
+    block: String,
+    line: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<&'a str>,
+    nth: u32,
+    size: u64,
+}
+
+/// Why a run was given up.
+#[derive(Serialize)]
+struct Stopped<'a> {
+    line: u32,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
     differences: usize,
     differs: usize,
     timing: usize,
@@ -302,6 +338,12 @@ struct Summary {
     left_only: Vec<u32>,
     right_only: Vec<u32>,
     turned: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_stopped: Option<Stopped<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    right_stopped: Option<Stopped<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<&'static str>,
     /// Missing where there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     overlaps: Vec<OverlapLine>,

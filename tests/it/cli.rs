@@ -78,6 +78,11 @@ pub(crate) fn err(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("output is text")
 }
 
+/// What is said, wherever its lines are broken.
+pub(crate) fn in_one_line(said: &str) -> String {
+    said.replace("\n  ", " ")
+}
+
 #[test]
 fn the_status_says_what_came_of_it() {
     let folder = Folder::new("status");
@@ -107,7 +112,7 @@ fn the_status_says_what_came_of_it() {
 /// A build without the backend; one with it is looked at where there is no driver.
 #[cfg(not(feature = "cuda"))]
 #[test]
-fn a_build_without_hardware_says_so_in_one_line() {
+fn a_build_without_hardware_says_so() {
     let folder = Folder::new("hardware");
     folder.file("holds.scn", HOLDS);
     for arguments in
@@ -115,7 +120,7 @@ fn a_build_without_hardware_says_so_in_one_line() {
     {
         let output = folder.millpond(arguments);
         assert_eq!((status(&output), out(&output).as_str()), (3, ""), "{arguments:?}");
-        let said = "error: this build has no hardware backend: build it with `cargo build --release --features cuda`\n";
+        let said = "error: this build has no hardware backend: build it with\n  `cargo build --release --features cuda`\n";
         assert_eq!(err(&output), said);
     }
     let output = folder.millpond(&["run", "holds.scn", "--backend", "cuda", "--set", "profile=small_card"]);
@@ -414,4 +419,33 @@ fn scenarios_that_must_be_rejected_are() {
     assert!(out(&output).contains("has no mistake, but lies below `invalid`"), "{}", out(&output));
     assert!(out(&output).contains("1 passed, 1 failed"), "{}", out(&output));
     assert_eq!(status(&folder.millpond(&["test", "scenarios/invalid/a.scn"])), 0);
+}
+
+/// Nothing that a command reads is replaced by what it writes, whatever the two paths look like.
+#[test]
+fn what_is_read_is_not_written_over() {
+    let folder = Folder::new("written_over");
+    let text = "stream s\ns: x = alloc 1MiB\ns: free x\n";
+    let profile = fs::read_to_string(format!("{}/profiles/default.ron", env!("CARGO_MANIFEST_DIR")));
+    let profile = profile.expect("the profile is there");
+    folder.file("k.scn", text);
+    folder.file("p.ron", &profile);
+    let commands: [&[&str]; 9] = [
+        &["run", "k.scn", "-o", "k.scn"],
+        &["run", "k.scn", "-o", "./k.scn"],
+        &["run", "k.scn", "--set", "model=cuda,oxicuda", "-o", "k.scn"],
+        &["run", "k.scn", "--profile", "p.ron", "-o", "p.ron"],
+        &["explore", "k.scn", "--seeds", "2", "-o", "k.scn"],
+        &["explore", "k.scn", "--untimed", "-o", "k.scn"],
+        &["compare", "k.scn", "--with", "seed=1", "-o", "k.scn"],
+        &["compare", "k.scn", "--with", "profile=p.ron", "-o", "p.ron"],
+        &["test", "k.scn", "--junit", "k.scn"],
+    ];
+    for command in commands {
+        let output = folder.millpond(command);
+        assert_eq!((status(&output), out(&output).as_str()), (2, ""), "{command:?}: {}", err(&output));
+        assert!(err(&output).contains(": this command reads it; give another name"), "{}", err(&output));
+    }
+    let read = |name: &str| fs::read_to_string(folder.path(name)).expect("it is still there");
+    assert_eq!((read("k.scn"), read("p.ron")), (text.to_owned(), profile));
 }

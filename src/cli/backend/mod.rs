@@ -24,8 +24,10 @@ pub use here::on_host;
 #[cfg(feature = "cuda")]
 pub use turns::turns as hardware_turns;
 
+use super::Complaint;
 use crate::base::{Nanos, StmtId};
 use crate::oracle::{Broken, Met};
+use crate::scenario::Program;
 use crate::trace::Sink;
 use clap::ValueEnum;
 use std::fmt;
@@ -64,6 +66,26 @@ pub(super) enum Backend {
     Simulation,
     /// The devices of this machine, through its CUDA driver; in builds with feature `cuda`
     Cuda,
+}
+
+/// Refuses a way of reading figures where no figures are read.
+pub(super) fn check_observe(backend: Backend, observe: Option<Observe>) -> Result<(), Complaint> {
+    match (backend, observe) {
+        (Backend::Simulation, Some(_)) => {
+            Err(Complaint::wrong("--observe is about a run on hardware: give --backend cuda with it"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether hardware runs all of a program.
+#[cfg_attr(not(feature = "cuda"), allow(unused_variables, reason = "the other builds run nothing there"))]
+pub(super) fn can_run(program: &Program) -> bool {
+    #[cfg(feature = "cuda")]
+    let can_run = crate::hw::unsupported(program).is_empty();
+    #[cfg(not(feature = "cuda"))]
+    let can_run = true;
+    can_run
 }
 
 /// How often a run on hardware reads the figures of pools.

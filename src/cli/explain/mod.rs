@@ -4,6 +4,7 @@
 //! It owns the explanations alone. What the words do is decided elsewhere; tests hold the two together.
 
 mod codes;
+mod comparisons;
 mod language;
 mod rules;
 mod words;
@@ -13,6 +14,7 @@ use crate::base::nearest;
 use crate::syntax;
 use clap::Args;
 use codes::{EXAMPLES, Example};
+use comparisons::COMPARISONS;
 use language::{ENTRIES, Entry};
 use words::{Kind, WORDS, Word};
 
@@ -62,7 +64,7 @@ fn about(name: &str) -> Option<String> {
         return Some(diagnostic(name, meaning, example));
     }
     let of_language = ENTRIES.iter().find(|entry| entry.word == name).map(in_language);
-    let of_report = WORDS.iter().find(|word| word.word == name).map(described);
+    let of_report = words().find(|word| word.word == name).map(described);
     match (of_language, of_report) {
         (Some(language), Some(report)) => Some(format!("{language}\n{report}")),
         (None, None) => syntax::said_here(name).map(|usage| said_here(name, usage)),
@@ -135,19 +137,30 @@ fn described(word: &Word) -> String {
         Kind::Failure => "a failure",
         Kind::Finding => "a finding",
         Kind::Exploration => "what an exploration tells",
+        Kind::Comparison => "a word of comparisons",
     };
     let mut text = format!("{}: {kind}\n\n{}", word.word, wrapped("", word.text, 0));
     if word.kind == Kind::Class {
         let classes: Vec<&str> = of(Kind::Class).map(|word| word.word).collect();
         text.push_str(&format!("\nClasses are asked in this order:\n  {}\n", classes.join(", ")));
     }
-    let command = if word.kind == Kind::Exploration { "explore" } else { "run" };
-    text.push_str(&format!("\nShown by:\n  millpond {command} {}\n", word.shown));
+    let command = match word.kind {
+        Kind::Exploration => "explore",
+        Kind::Comparison => "compare",
+        _ => "run",
+    };
+    let command = format!("millpond {command} {} {}", word.shown, word.more);
+    text.push_str(&format!("\nShown by:\n  {}\n", command.trim_end()));
     text
 }
 
+/// The words of all reports.
+fn words() -> impl Iterator<Item = &'static Word> {
+    WORDS.iter().chain(COMPARISONS)
+}
+
 fn of(kind: Kind) -> impl Iterator<Item = &'static Word> {
-    WORDS.iter().filter(move |word| word.kind == kind)
+    words().filter(move |word| word.kind == kind)
 }
 
 /// Every word, with the first sentence about it.
@@ -162,6 +175,7 @@ fn list() -> String {
         ("Failures", Kind::Failure),
         ("Findings", Kind::Finding),
         ("Explorations", Kind::Exploration),
+        ("Comparisons, and runs on hardware", Kind::Comparison),
     ] {
         text.push_str(&format!("{title}\n"));
         let lines = of(kind).map(|word| (word.word, word.text.lines().next().unwrap_or_default()));
@@ -218,7 +232,7 @@ pub(super) fn wrapped_at(beginning: &str, text: &str, indent: usize, width: usiz
 /// Every word that is explained.
 fn all_words() -> impl Iterator<Item = &'static str> {
     let of_language = ENTRIES.iter().map(|entry| entry.word);
-    let of_reports = WORDS.iter().map(|word| word.word);
+    let of_reports = words().map(|word| word.word);
     of_language.chain(of_reports).chain(crate::codes().map(|(code, _)| code.0))
 }
 
@@ -278,7 +292,7 @@ mod tests {
         assert!(of(Kind::Finding).map(|word| word.word).eq(findings));
         let classes: Vec<&str> = of(Kind::Class).map(|word| word.word).collect();
         assert_eq!(classes, Policy::ALL.map(Policy::name));
-        for word in WORDS {
+        for word in words() {
             let path = format!("{}/{}", env!("CARGO_MANIFEST_DIR"), word.shown);
             assert!(std::fs::exists(&path).is_ok_and(|exists| exists), "{path}");
         }
@@ -291,7 +305,7 @@ mod tests {
         for text in all_words().filter_map(about).map(|text| explained(&text)) {
             assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         }
-        for text in WORDS.iter().map(|word| word.text).chain(ENTRIES.iter().map(|entry| entry.text)) {
+        for text in words().map(|word| word.text).chain(ENTRIES.iter().map(|entry| entry.text)) {
             assert!(text.lines().next().is_some_and(|line| line.ends_with(['.', ':'])), "a sentence: {text}");
         }
         assert!(list().lines().all(|line| line.chars().count() <= WIDTH), "{}", list());

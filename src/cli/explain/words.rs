@@ -11,6 +11,8 @@ pub(super) struct Word {
     pub(super) text: &'static str,
     /// A shipped scenario that shows it.
     pub(super) shown: &'static str,
+    /// What the command takes beside it.
+    pub(super) more: &'static str,
 }
 
 /// What a word stands for.
@@ -32,38 +34,40 @@ pub(super) enum Kind {
     Finding,
     /// What an exploration tells.
     Exploration,
+    /// What a comparison tells, or a run on hardware.
+    Comparison,
 }
 
 const fn class(word: &'static str, text: &'static str, shown: &'static str) -> Word {
-    Word { word, kind: Kind::Class, text, shown }
+    Word { word, kind: Kind::Class, text, shown, more: "" }
 }
 
 const fn figure(word: &'static str, text: &'static str, shown: &'static str) -> Word {
-    Word { word, kind: Kind::Figure, text, shown }
+    Word { word, kind: Kind::Figure, text, shown, more: "" }
 }
 
 const fn count(word: &'static str, text: &'static str, shown: &'static str) -> Word {
-    Word { word, kind: Kind::Count, text, shown }
+    Word { word, kind: Kind::Count, text, shown, more: "" }
 }
 
 const fn device_figure(word: &'static str, text: &'static str, shown: &'static str) -> Word {
-    Word { word, kind: Kind::DeviceFigure, text, shown }
+    Word { word, kind: Kind::DeviceFigure, text, shown, more: "" }
 }
 
 const fn outside(word: &'static str, text: &'static str, shown: &'static str) -> Word {
-    Word { word, kind: Kind::Outside, text, shown }
+    Word { word, kind: Kind::Outside, text, shown, more: "" }
 }
 
 const fn failure(word: &'static str, text: &'static str, shown: &'static str) -> Word {
-    Word { word, kind: Kind::Failure, text, shown }
+    Word { word, kind: Kind::Failure, text, shown, more: "" }
 }
 
 const fn finding(word: &'static str, text: &'static str, shown: &'static str) -> Word {
-    Word { word, kind: Kind::Finding, text, shown }
+    Word { word, kind: Kind::Finding, text, shown, more: "" }
 }
 
 const fn exploration(word: &'static str, text: &'static str, shown: &'static str) -> Word {
-    Word { word, kind: Kind::Exploration, text, shown }
+    Word { word, kind: Kind::Exploration, text, shown, more: "" }
 }
 
 /// All of them; classes in the order in which they are asked.
@@ -324,8 +328,9 @@ larger one. It is so, too, where a value hangs on how long something took. It co
         "not_on_hardware",
         "A run with `--backend cuda` is refused, since hardware does not run these lines.
 Graphs and collectives are only simulated; a reset would end the context of the process; memory of other programs and the choice
-of a handle cannot be made up; and no driver tells figures such as `pending` or `cached`, so that a line cannot hang on
-them. The status is 3. docs/hardware.md has the list.",
+of a handle cannot be made up; an export as `fabric` is for several machines; and no driver tells figures such as `pending` or
+`cached`, so that a call such as `trim` cannot hang on them. A run of more than 1,000,000 statements is refused too. The status is 3.
+docs/hardware.md has the list: \"What is not run\".",
         "scenarios/graphs/auto_free.scn",
     ),
     finding(

@@ -1,12 +1,15 @@
 //! Two runs side by side for people: each difference at its line, what it was on either side, and at its end what documents
 //! say about it.
 
+mod overlaps;
+
+use super::Options;
 use super::table::{columns_of, heading, shorten, wrap};
-use super::{Options, met};
 use crate::base::{Bytes, Nanos, grouped};
-use crate::compare::{Class, Comparison, Difference, Figures, Held, Key, Outcome, Seen, What};
+use crate::compare::{Class, Comparison, Deviation, Difference, Figures, Held, Key, Outcome, Seen};
+use crate::oracle::Broken;
 use crate::report::compare::SideBySide;
-use crate::scenario::{Action, Demand, Instruction, Unit};
+use crate::scenario::{Action, Demand, Instruction, Statement, Unit};
 use crate::trace::Reading;
 
 /// So many differences are shown that documents leave open, and so many others.
@@ -47,11 +50,13 @@ impl SideBySide<'_> {
             );
             lines.extend([String::new(), more]);
         }
-        lines.extend(met::lines(right.program, self.met, width));
+        lines.extend(overlaps::lines(right.program, self.met, width));
+        lines.extend(self.stops(width));
         lines.push(String::new());
         lines.extend(self.closing(width));
         if options.colour {
-            lines = lines.iter().map(|line| paint(line)).collect();
+            let title = 1;
+            lines.iter_mut().skip(title).for_each(|line| *line = paint(line));
         }
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
@@ -73,7 +78,10 @@ impl SideBySide<'_> {
         let place = shorten(&place, width.saturating_sub(columns_of(&judged) + 2));
         let gap = width.saturating_sub(columns_of(&place) + columns_of(&judged));
         let mut lines = vec![format!("{place}{}{judged}", " ".repeat(gap.max(2)))];
-        let seen = [&difference.left, &difference.right].map(|seen| self.seen(difference, seen));
+        let seen =
+            |exact| [&difference.left, &difference.right].map(|seen| self.seen(difference, seen, exact));
+        let rounded = seen(false);
+        let seen = if rounded[0] == rounded[1] { seen(true) } else { rounded };
         let held = difference.held.as_ref().map(|held| self.figures(held));
         lines.extend(sides(seen, held, width));
         lines
@@ -82,16 +90,22 @@ impl SideBySide<'_> {
     /// The figures that differ by another amount than before. Blanks in what belongs together are such that no line is broken there.
     fn figures(&self, held: &Held) -> [String; 2] {
         let pool = self.pool(held.pool);
-        [held.left, held.right].map(|figures: Figures| {
-            let named = figures.named().into_iter().zip(held.changed).filter(|(_, changed)| *changed);
-            let named = named.map(|((name, bytes), _)| format!("{name} {}", bytes.human()));
+        let sides = [held.left, held.right];
+        let [left, right] = sides.map(|figures| figures.named().map(|(_, bytes)| bytes.human()));
+        sides.map(|figures: Figures| {
+            let alike = left.iter().zip(&right).map(|(left, right)| left == right);
+            let named = figures.named().into_iter().zip(alike).zip(held.changed);
+            let named = named.filter(|(_, changed)| *changed).map(|(((name, bytes), alike), _)| {
+                format!("{name} {}", amount(bytes.0.into(), Unit::Bytes, alike))
+            });
             format!("{pool}: {}", named.collect::<Vec<_>>().join(", "))
                 .replace(' ', "\u{a0}")
                 .replace(",\u{a0}", ", ")
         })
     }
 
-    fn seen(&self, difference: &Difference, seen: &Seen) -> String {
+    /// What was seen on one side; `exact`: so that two that are not the same do not look the same.
+    fn seen(&self, difference: &Difference, seen: &Seen, exact: bool) -> String {
         match seen {
             Seen::Made(true) => "is made".to_owned(),
             Seen::Made(false) => "is not made".to_owned(),
@@ -99,39 +113,50 @@ impl SideBySide<'_> {
             Seen::Outcome(Outcome::Failed(failure)) => format!("fails: {failure}"),
             Seen::Outcome(Outcome::Skipped) => "is skipped".to_owned(),
             Seen::Outcome(Outcome::Stuck) => "never returns".to_owned(),
-            Seen::Memory { reuses, grows } => self.memory(reuses, *grows),
+            Seen::Memory { reuses, grows } => self.memory(reuses, *grows, exact),
             Seen::Pool => String::new(),
-            Seen::Value(value) => amount(*value, self.unit(difference.key)),
+            Seen::Value(value) => amount(*value, self.unit(difference.key), exact),
             Seen::Values(value, with) => {
                 let unit = self.unit(difference.key);
                 let is_same = match (&difference.left, &difference.right) {
                     (Seen::Values(_, left), Seen::Values(_, right)) => left == right,
                     _ => false,
                 };
-                let value = amount(*value, unit);
-                if is_same { value } else { format!("{value}, compared with {}", amount(*with, unit)) }
+                let value = amount(*value, unit, exact);
+                if is_same { value } else { format!("{value}, compared with {}", amount(*with, unit, exact)) }
             }
             Seen::Readiness(readiness) => readiness.name().to_owned(),
-            Seen::EndsBefore(before) => {
-                let What::Ends(other) = difference.what else { return String::new() };
+            Seen::EndsBefore { before, other } => {
                 let when = if *before { "before" } else { "after" };
-                format!("ends {when} line {}: {}", self.line(other), self.text_of(other))
+                format!(
+                    "ends {when} line {}{}: {}",
+                    self.line(other.stmt),
+                    self.whose(*other),
+                    self.text_of(other.stmt)
+                )
             }
         }
     }
 
-    fn memory(&self, reuses: &[(Key, Bytes)], grows: Bytes) -> String {
+    /// The thread of a call, and which of several calls it is.
+    fn whose(&self, key: Key) -> String {
+        let thread = self.thread(key).map(|thread| format!(" in {thread}")).unwrap_or_default();
+        let nth = if key.nth > 1 { format!(", call {}", grouped(key.nth.into())) } else { String::new() };
+        format!("{thread}{nth}")
+    }
+
+    fn memory(&self, reuses: &[(Key, Bytes)], grows: Bytes, all: bool) -> String {
         if reuses.is_empty() {
             return match grows {
                 Bytes::ZERO => "new memory".to_owned(),
                 grows => format!("grows by {}", grows.human()),
             };
         }
-        let named = reuses.iter().take(BLOCKS_MAX).map(|(key, _)| {
-            let nth = if key.nth > 1 { format!(", call {}", grouped(key.nth.into())) } else { String::new() };
-            format!("{} (line {}{nth})", self.block(key.stmt), self.line(key.stmt))
+        let shown = if all { reuses.len() } else { BLOCKS_MAX };
+        let named = reuses.iter().take(shown).map(|(key, _)| {
+            format!("{} (line {}{})", self.block(key.stmt), self.line(key.stmt), self.whose(*key))
         });
-        let more = reuses.len().saturating_sub(BLOCKS_MAX);
+        let more = reuses.len().saturating_sub(shown);
         let more = (more > 0).then(|| format!("{} more", grouped(more as u64)));
         let named: Vec<String> = named.chain(more).collect();
         format!("reuses {}", named.join(", "))
@@ -156,6 +181,35 @@ impl SideBySide<'_> {
         reading.unwrap_or(Unit::Count)
     }
 
+    /// Where a side was given up.
+    fn stops(&self, width: usize) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (name, side) in ["left", "right"].into_iter().zip(&self.sides) {
+            let Some(Broken { stmt, reason }) = &side.stopped else { continue };
+            let Statement { line, text, .. } = &side.program.statements[*stmt];
+            lines.push(String::new());
+            lines.extend(wrap(&format!("error: the {name} side stopped at line {line}: {text}"), 2, width));
+            lines.extend(wrap(&format!("  {reason}"), 2, width));
+        }
+        lines
+    }
+
+    /// What is wrong beside the differences, at the beginning of a line.
+    fn beside(&self) -> String {
+        let [left, right] = self.sides.each_ref().map(|side| side.stopped.is_some());
+        let stopped = match (left, right) {
+            (true, true) => "both sides stopped early, ",
+            (true, false) => "the left side stopped early, ",
+            (false, true) => "the right side stopped early, ",
+            (false, false) => "",
+        };
+        let met = match self.met.len() {
+            0 => String::new(),
+            count => format!("{}, ", counted(count as u64, "overlap")),
+        };
+        met + stopped
+    }
+
     /// What came of it, and what was compared.
     fn closing(&self, width: usize) -> Vec<String> {
         let Comparison { differences, turned, compared, .. } = self.comparison;
@@ -167,8 +221,9 @@ impl SideBySide<'_> {
             counted(compared.operations, "operation"),
         ];
         let what = what.join(", ");
+        let beside = self.beside();
         let mut lines = match differences.first() {
-            None => wrap(&format!("no difference: {what} compared"), 2, width),
+            None => wrap(&format!("{beside}no difference: {what} compared"), 2, width),
             Some(first) => {
                 let classes = Class::ALL.into_iter().rev().map(|class| (self.comparison.of(class), class));
                 let classes = classes.filter(|(count, _)| *count > 0);
@@ -177,7 +232,7 @@ impl SideBySide<'_> {
                     .collect();
                 let count = counted(differences.len() as u64, "difference");
                 let line = self.line(first.key.stmt);
-                let text = format!("{count} ({}), the first at line {line}", classes.join(", "));
+                let text = format!("{beside}{count} ({}), the first at line {line}", classes.join(", "));
                 let mut lines = wrap(&text, 2, width);
                 lines.extend(wrap(&format!("compared: {what}"), 2, width));
                 lines
@@ -200,8 +255,25 @@ impl SideBySide<'_> {
                 ));
             }
         }
+        lines.extend(self.comparison.deviations.iter().flat_map(|cause| wrap(&note(*cause), 2, width)));
         lines
     }
+}
+
+/// What may be behind differences that say nothing about the driver.
+fn note(deviation: Deviation) -> String {
+    let cause = match deviation {
+        Deviation::SignalOfAFunction => {
+            "a host thread awaits the signal of a function in a stream, and a driver does not know what it learns from that"
+        }
+        Deviation::OneProcess => {
+            "all processes share the one of the driver, which takes what one has seen complete as seen by all"
+        }
+        Deviation::SecondFree => {
+            "a driver knows memory by its address, so that a second free is one of whoever has the memory now"
+        }
+    };
+    format!("note: {cause} (docs/hardware.md)")
 }
 
 fn unit_of(reading: Reading) -> Unit {
@@ -212,9 +284,11 @@ fn unit_of(reading: Reading) -> Unit {
     }
 }
 
-/// A value for people.
-fn amount(value: i128, unit: Unit) -> String {
+/// A value for people; `exact`: to the last byte or nanosecond.
+fn amount(value: i128, unit: Unit, exact: bool) -> String {
     match (unit, u64::try_from(value)) {
+        (Unit::Bytes, Ok(value)) if exact => format!("{} B", grouped(value)),
+        (Unit::Nanos, Ok(value)) if exact => format!("{}ns", grouped(value)),
         (Unit::Bytes, Ok(value)) => Bytes(value).human(),
         (Unit::Nanos, Ok(value)) => Nanos(value).human(),
         (Unit::Switch, Ok(value)) => if value == 0 { "off" } else { "on" }.to_owned(),
@@ -259,13 +333,25 @@ fn listed(lines: &[u32]) -> String {
 
 /// A line with colours: what a difference is, stands at its end.
 fn paint(line: &str) -> String {
+    let whole = |style: &str| format!("{style}{line}\x1b[0m");
+    let counts_overlaps = || {
+        let rest = line.trim_start_matches(|sign: char| sign == ',' || sign.is_ascii_digit());
+        rest.len() < line.len() && rest.starts_with(" overlap")
+    };
+    let is_of_stop = || line.starts_with("both sides stopped") || line.starts_with("the ");
+    if line.starts_with("error") || counts_overlaps() || is_of_stop() {
+        return whole("\x1b[1;31m");
+    }
+    if line.starts_with("    .. and") {
+        return whole("\x1b[2m");
+    }
     let styles = [("differs", "\x1b[1;31m"), ("timing", "\x1b[1;33m"), ("unspecified", "\x1b[2m")];
     let judged = |word: &str| {
         let at = line.rfind("  ")? + 2;
         line[at..].contains(word).then_some(at)
     };
     if line.starts_with("no difference") {
-        return format!("\x1b[1;32m{line}\x1b[0m");
+        return whole("\x1b[1;32m");
     }
     if !line.starts_with("line ") {
         return line.to_owned();
@@ -273,5 +359,21 @@ fn paint(line: &str) -> String {
     match styles.iter().find_map(|(word, style)| Some((judged(word)?, style))) {
         Some((at, style)) => format!("\x1b[1m{}\x1b[0m{style}{}\x1b[0m", &line[..at], &line[at..]),
         None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::paint;
+
+    #[test]
+    fn what_fails_is_red_and_what_does_not_is_green() {
+        let is_in = |style: &str, line: &str| paint(line) == format!("{style}{line}\x1b[0m");
+        let (red, green) = ("\x1b[1;31m", "\x1b[1;32m");
+        assert!(is_in(red, "error[overlap]: line 3: a: work(x)"));
+        assert!(is_in(red, "1 overlap, no difference: 8 calls, 1 allocation"));
+        assert!(is_in(red, "5,999 overlaps, 2 differences (2 differs), the first at line 16"));
+        assert!(is_in(green, "no difference: 8 calls, 1 allocation"));
+        assert_eq!(paint("2 differences (2 differs), the first at line 16").find('\x1b'), None);
     }
 }

@@ -1,6 +1,6 @@
 //! `millpond compare` from outside: what it prints and how it ends.
 
-use crate::cli::{Folder, err, out, status};
+use crate::cli::{Folder, err, in_one_line, out, status};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -78,12 +78,27 @@ fn mistakes_are_told() {
             &[FOLLOW_EVENT, "--set", "scratch.follow_event=on,off", "--with", "seed=1"],
             "--set takes one value",
         ),
+        (&[FOLLOW_EVENT, "--with", "model=cuda", "--with", "model=oxicuda"], "`model` is given 2"),
+        (&[FOLLOW_EVENT, "--with", "model=cuda,oxicuda"], "`model` is given 2"),
+        (&[FOLLOW_EVENT, "--with", "seed=1", "--with", "seed=2"], "`seed` is given 2"),
+        (
+            &[FOLLOW_EVENT, "--with", "variant=", "--with", "seed=1", "--with", "variant="],
+            "`variant` is given 2",
+        ),
+        (
+            &[FOLLOW_EVENT, "--set", "model=cuda", "--set", "model=cuda", "--with", "seed=1"],
+            "--set takes one value for each name, and `model` is given 2",
+        ),
+        (&[FOLLOW_EVENT, "--with", ""], "--with '' sets nothing: write NAME=VALUE"),
+        (&[FOLLOW_EVENT, "--with", "seed=1", "--observe", "every"], "give --backend cuda with it"),
+        (&[FOLLOW_EVENT, "--with", "seed=1", "--calibrate", "new.ron"], "give --backend cuda with it"),
         (&["nothing.scn", "--with", "seed=1"], "no such file"),
         (&["scenarios/invalid/unknown_name.scn", "--with", "seed=1"], "unknown_name"),
     ];
     for (arguments, expected) in cases {
         let (status, text, said) = compare(arguments);
         assert_eq!((status, text.as_str()), (2, ""), "{arguments:?}: {said}");
+        let said = in_one_line(&said);
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
 }
@@ -94,7 +109,8 @@ fn a_run_that_is_too_long_is_refused() {
     folder.file("long.scn", "repeat i in 0..2000000 {\n  sleep 1ns\n}\n");
     let output = folder.millpond(&["compare", "long.scn", "--with", "seed=1"]);
     assert_eq!(status(&output), 3);
-    assert!(err(&output).contains("too long to be compared: 1,000,000 are the most"), "{}", err(&output));
+    let said = in_one_line(&err(&output));
+    assert!(said.contains("too long to be compared: 1,000,000 are the most"), "{said}");
 }
 
 #[test]
@@ -183,6 +199,8 @@ fn the_page_has_every_field_that_is_printed() {
         &["scenarios/oxicuda/ready_by_a_foreign_event.scn", "--with", "model=cuda"],
         &["scenarios/explore/who_calls_first.scn", "--with", "seed=1"],
         &["scenarios/explore/who_calls_first.scn", "--with", "seed=2"],
+        &["scenarios/threads/workers.scn", "--with", "seed=1"],
+        &[STOPS, "--set", "profile.remap=off", "--with", "seed=1"],
     ];
     let folder = Folder::new("compare");
     let own = [
@@ -210,6 +228,9 @@ fn the_page_has_every_field_that_is_printed() {
         see("side of a comparison", &header["left"]);
         see("side of a comparison", &header["right"]);
         see("summary of a comparison", summary);
+        for stopped in ["left_stopped", "right_stopped"].iter().filter_map(|side| summary.get(side)) {
+            see("stop of a side", stopped);
+        }
         assert_eq!(summary["differences"], differences.len());
         for difference in differences {
             see("difference", difference);
@@ -221,5 +242,110 @@ fn the_page_has_every_field_that_is_printed() {
             }
         }
     }
+    // Those of hardware: `crates/millpond-simulated` has a run there.
+    for (section, fields) in
+        [("side of a comparison", &["hardware"][..]), ("summary of a comparison", &["notes", "overlaps"])]
+    {
+        printed.entry(section.to_owned()).or_default().extend(fields.iter().map(ToString::to_string));
+    }
     assert_eq!(printed, documented());
+}
+
+/// Two things that are not the same do not look the same, in text or as data.
+#[test]
+fn the_two_sides_of_a_difference_are_told_apart() {
+    for (file, with) in [
+        ("guide/usage_statistics", "model=oxicuda"),
+        ("threads/workers", "seed=1"),
+        ("threads/five_threads", "seed=1"),
+        ("explore/who_calls_first", "seed=2"),
+    ] {
+        let file = format!("scenarios/{file}.scn");
+        let (_, text, _) = compare(&[&file, "--with", with]);
+        let blocks: Vec<&str> = text.split("\n\n").filter(|block| block.starts_with("line ")).collect();
+        assert!(!blocks.is_empty(), "{text}");
+        for block in blocks {
+            let (before, right) = block.split_once("\n  right").expect("two sides");
+            let (_, left) = before.split_once("\n  left").expect("two sides");
+            assert_ne!(left.trim(), right.trim(), "{file}: {block}");
+        }
+        let (_, json, _) = compare(&[&file, "--with", with, "--format", "json"]);
+        for line in json.lines() {
+            let line: Value = serde_json::from_str(line).expect("an object");
+            assert!(line.get("class").is_none() || line["left"] != line["right"], "{file}: {line}");
+        }
+    }
+}
+
+/// The model of oxicuda counts multiples of the alignment, `docs/oxicuda.md`; 40 MiB either way.
+#[test]
+fn figures_are_exact_where_rounding_would_hide_a_difference() {
+    let (_, text, _) = compare(&["scenarios/guide/usage_statistics.scn", "--with", "model=oxicuda"]);
+    assert!(text.contains("\n  left   41,944,040 B\n  right  41,944,064 B\n"), "{text}");
+    let (_, text, _) = compare(&[FOLLOW_EVENT, "--with", "model=oxicuda"]);
+    assert!(text.contains("\n  left   64 MiB\n  right  128 MiB\n"), "{text}");
+}
+
+#[test]
+fn the_thread_of_what_is_named_is_told() {
+    let (_, text, _) = compare(&["scenarios/threads/five_threads.scn", "--with", "seed=1"]);
+    let ends = text.lines().find(|line| line.contains("ends before line 16")).unwrap_or_default();
+    assert!(ends.starts_with("  ") && ends.contains("ends before line 16 in apart["), "{text}");
+    let file = "scenarios/threads/workers.scn";
+    let (_, json, _) = compare(&[file, "--with", "seed=1", "--format", "json"]);
+    let memory = json.lines().find(|line| line.contains(r#""what":"memory""#)).expect("one is there");
+    let memory: Value = serde_json::from_str(memory).expect("an object");
+    let thread = |side: &str| memory[side]["reuses"][0]["thread"].as_str().map(str::to_owned);
+    assert!(thread("left").is_some_and(|thread| thread.starts_with("worker[")), "{memory}");
+    assert_ne!(thread("left"), thread("right"), "{memory}");
+}
+
+/// An address is read of an allocation that has failed on one side.
+const STOPS: &str = "scenarios/profile/remapped_parts_go_back.scn";
+
+#[test]
+fn a_run_that_stops_early_says_why() {
+    let reason = "the allocation of this buffer failed, so that it has no address";
+    let with = [STOPS, "--with", "profile.remap=off"];
+    let (status, text, _) = compare(&with);
+    assert_eq!(status, 1);
+    let line = "\nerror: the right side stopped at line 22: expect new.address == at_first + 64MiB\n";
+    assert!(text.contains(&format!("{line}  {reason}\n")), "{text}");
+    assert!(text.contains("\nthe right side stopped early, 16 differences"), "{text}");
+    let (_, json, said) = compare(&[&with[..], &["--format", "json"]].concat());
+    let summary: Value = serde_json::from_str(json.lines().last().unwrap_or_default()).expect("an object");
+    assert_eq!(summary["right_stopped"], serde_json::json!({ "line": 22, "reason": reason }));
+    assert_eq!(summary.get("left_stopped"), None);
+    assert!(said.starts_with(&format!("error: {STOPS}: the right side")), "{said}");
+    assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    let (status, text, _) = compare(&[STOPS, "--set", "profile.remap=off", "--with", "seed=1"]);
+    assert_eq!(status, 0, "{text}");
+    assert!(text.contains("\nboth sides stopped early, no difference: "), "{text}");
+}
+
+/// A page has 80 columns, whether or not a terminal is known.
+#[test]
+fn one_line_errors_and_the_help_fit_the_page() {
+    let cases: [&[&str]; 8] = [
+        &["compare", FOLLOW_EVENT],
+        &["compare", FOLLOW_EVENT, "--with", "model=cuda", "--with", "model=oxicuda"],
+        &["compare", FOLLOW_EVENT, "--with", "profile=nowhere"],
+        &["compare", "scenarios", "--with", "seed=1"],
+        &["compare", "scenarios/reuse/follow_event/twins.scn", "--with", "variant=nothing_like_it"],
+        &["run", "scenarios"],
+        &["run", FOLLOW_EVENT, "--set", "model=cuda", "--set", "model=oxicuda"],
+        &["explain", "nothing_like_this_word"],
+    ];
+    for arguments in cases {
+        let (status, text, said) = millpond(arguments);
+        assert_eq!((status, text.as_str()), (2, ""), "{arguments:?}: {said}");
+        assert!(said.starts_with("error: "), "{said}");
+        assert!(said.lines().skip(1).all(|line| line.starts_with("  ")), "{said}");
+        assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    }
+    for command in ["compare", "run", "explore", "test", "fix"] {
+        let (_, help, _) = millpond(&[command, "--help"]);
+        let wide = help.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(wide, None, "{command}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Schedules: each repeats its run byte for byte, and none is taken for what it was not made for.
 
 use super::{Explored, QUARTER, ROOT, TIE, TIMING, explore, millpond};
-use crate::cli::{Folder, err, out, status};
+use crate::cli::{Folder, err, in_one_line, out, status};
 use millpond::syntax::{bare, format};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -129,7 +129,7 @@ fn comments_and_form_do_not_matter_to_a_schedule() {
     let said = |text: &str| {
         let output = replay(text);
         assert_eq!((status(&output), out(&output).as_str()), (2, ""));
-        err(&output)
+        in_one_line(&err(&output))
     };
     for (old, new) in [("2us", "3us"), ("second: free y\n", ""), ("128MiB", "129MiB"), ("64MiB", "64KiB")] {
         assert!(said(&text.replace(old, new)).contains("the scenario has changed since"), "{old}");
@@ -207,12 +207,16 @@ fn a_schedule_that_does_not_belong_is_refused_with_the_reason() {
     for (schedule, reason) in cases {
         let output = millpond(&["replay", &schedule, QUARTER, "-o", &kept]);
         assert_eq!((status(&output), out(&output).as_str()), (2, ""), "{schedule}");
-        assert!(err(&output).contains(reason), "{schedule}: {}", err(&output));
+        assert!(in_one_line(&err(&output)).contains(reason), "{schedule}: {}", err(&output));
         assert_eq!(fs::read_to_string(&kept).expect("it is there"), "kept");
     }
     // A profile of another name and other settings.
     let other = millpond(&["replay", &whole, QUARTER, "--profile", "small_card"]);
-    assert!(status(&other) == 2 && err(&other).contains("this one has other settings"), "{}", err(&other));
+    assert!(
+        status(&other) == 2 && in_one_line(&err(&other)).contains("this one has other settings"),
+        "{}",
+        err(&other)
+    );
     assert_eq!(status(&millpond(&["replay", &whole, QUARTER])), 0, "as it is, it is taken");
     assert_eq!(status(&millpond(&["replay", &whole, "missing.scn"])), 2);
 }

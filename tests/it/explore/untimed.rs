@@ -2,7 +2,7 @@
 //! that are told, and choices that are refused.
 
 use super::{Explored, QUARTER, ROOT, TIE, TIMING, explore, many, millpond, number};
-use crate::cli::{Folder, err, out, status};
+use crate::cli::{Folder, err, in_one_line, out, status};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -133,7 +133,7 @@ fn choices_of_another_run_are_refused() {
     ] {
         let output = millpond(&["replay", &format!("{own}:{wrong}"), TIMING]);
         assert_eq!((status(&output), out(&output).as_str()), (2, ""), "{wrong}");
-        assert!(err(&output).contains(why), "{wrong}: {}", err(&output));
+        assert!(in_one_line(&err(&output)).contains(why), "{wrong}: {}", err(&output));
     }
     let stale = millpond(&["replay", longest, QUARTER]);
     assert!(status(&stale) == 2 && err(&stale).contains("explore again"), "{}", err(&stale));

@@ -57,7 +57,7 @@ fn wrong_arguments_are_told_and_nothing_is_overwritten() {
         (&["--bugs", "21"], "error: 21 bugs for each 100 operations: there can be 0 to 20\n"),
         (
             &["--ops", "2", "--bugs", "20"],
-            "error: there is no place for a bug in so few operations: ask for more, or for another seed\n",
+            "error: there is no place for a bug in so few operations: ask for more, or for\n  another seed\n",
         ),
     ] {
         let refused = folder.millpond(&[&["generate", "-o", "new.scn"], arguments].concat());

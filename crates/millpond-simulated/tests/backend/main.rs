@@ -3,6 +3,7 @@
 //! That proves the plumbing, and nothing about a real driver, since the simulated one decides by the same model.
 
 mod command;
+mod compared;
 mod faults;
 mod generated;
 mod kernel;
