@@ -165,6 +165,7 @@ impl Session<'_> {
         let state = self.lock();
         match self.work(&state, target) {
             Ok((work, cut)) => Ok(self.is_complete(&work)?.then_some(cut)),
+            Err(trouble) if fence.events.is_empty() => Err(trouble),
             Err(_) => {
                 for event in &fence.events {
                     if !driver::query_event(*event)? {
