@@ -1,6 +1,6 @@
 //! `millpond run --set` from outside: a row for each combination of values, and what is said about wrong ones.
 
-use super::cli::{Folder, err, out, status};
+use super::cli::{Folder, err, in_one_line, out, status};
 
 const SWEPT: &str = "\
 # A buffer a turn; what the pool keeps between the turns depends on its threshold.
@@ -117,7 +117,7 @@ fn profiles_are_values_too() {
     }
     let here = folder.0.display().to_string();
     let (wrong, _, said) = run(&["--profile", &here]);
-    assert!(wrong == 2 && said.contains("is a directory, not a profile"), "{said}");
+    assert!(wrong == 2 && in_one_line(&said).contains("is a directory, not a profile"), "{said}");
     let (fails, report, _) = run(&["--profile", "small_card"]);
     assert!(fails == 0 && report.contains("cuda, small_card, seed 0"), "{report}");
     let (_, table, _) = run(&["--set", "profile=default,data_centre,small_card", "--format", "csv"]);
