@@ -171,7 +171,10 @@ fn load() -> Result<(), Unavailable> {
         return Err(Unavailable::new("it is looked for on Linux only"));
     }
     // SAFETY: the driver's initialisers are made to run in any process that loads it.
-    let library = unsafe { Library::new(LIBRARY) }.map_err(|error| reason(&error))?;
+    let library = unsafe { Library::new(LIBRARY) }.map_err(|error| {
+        // The loader's own words are in the source of the error.
+        reason(&error.source().map_or_else(|| error.to_string(), ToString::to_string))
+    })?;
     // SAFETY: nothing is called through the pointer here.
     let lookup =
         |name: &str| unsafe { library.get::<*mut c_void>(name) }.ok().and_then(|found| NonNull::new(*found));
@@ -181,11 +184,12 @@ fn load() -> Result<(), Unavailable> {
     Ok(())
 }
 
-/// The loader's own words are in the source of the error.
-fn reason(error: &libloading::Error) -> Unavailable {
-    let words = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-    if words.contains(LIBRARY) {
-        Unavailable::new(&words)
+/// What the loader's words come to.
+fn reason(words: &str) -> Unavailable {
+    if words.contains(LIBRARY) && words.ends_with("No such file or directory") {
+        Unavailable::new(&format!("the loader finds no {LIBRARY}"))
+    } else if words.contains(LIBRARY) {
+        Unavailable::new(words)
     } else {
         Unavailable::new(&format!("{LIBRARY}: {words}"))
     }
@@ -206,5 +210,27 @@ mod tests {
     fn a_reason_of_several_lines_becomes_one() {
         let unavailable = Unavailable::new("libcuda.so.1:\n  wrong\tELF class\r\n");
         assert_eq!(unavailable.to_string(), "no CUDA driver: libcuda.so.1: wrong ELF class");
+    }
+
+    /// The words are those of two loaders, of glibc and of musl.
+    #[test]
+    fn a_library_that_is_not_there_is_not_one_that_does_not_load() {
+        for (words, expected) in [
+            (
+                "libcuda.so.1: cannot open shared object file: No such file or directory",
+                "the loader finds no libcuda.so.1",
+            ),
+            (
+                "Error loading shared library libcuda.so.1: No such file or directory",
+                "the loader finds no libcuda.so.1",
+            ),
+            (
+                "libother.so.2: cannot open shared object file: No such file or directory",
+                "libcuda.so.1: libother.so.2: cannot open shared object file: No such file or directory",
+            ),
+            ("libcuda.so.1: file too short", "libcuda.so.1: file too short"),
+        ] {
+            assert_eq!(reason(words).reason, expected);
+        }
     }
 }
