@@ -267,3 +267,31 @@ fn times_that_no_device_has_told_are_not_judged() {
     let Ran { status, out, err } = millpond(&["run", "-", "--backend", "cuda"], &program, &[]);
     assert_eq!((status, out.contains("open")), (0, true), "{out}{err}");
 }
+
+/// Operations that take no time have one where the program asks for it.
+#[test]
+fn what_takes_no_time_has_a_time_where_it_is_asked_for() {
+    let program = format!(
+        "{KERNELS}stream a
+stream b
+event e
+a: short() as first
+a: record e as recorded
+b: wait e as waited
+b: x = alloc 1MiB as made
+b: free x as freed
+sync b
+expect first ends <= end recorded
+expect recorded ends <= end waited
+expect waited ends <= end made
+expect made ends <= end freed
+expect made starts >= 1us
+"
+    );
+    let Ran { status, out, err } = millpond(&["run", "-", "--backend", "cuda"], &program, &[]);
+    assert_eq!(
+        (status, out.contains("holds: 5 expectations"), out.contains("open")),
+        (0, true, false),
+        "{out}{err}"
+    );
+}
