@@ -63,9 +63,9 @@ pub(super) enum Made {
 /// What a thread waits for.
 pub(super) enum Wait {
     /// Work on a device; with what is proven complete then, and what it was when the call was made.
-    Work(Work, Vec<u32>, Fence),
+    Work(Work, Vec<u32>, Option<Fence>),
     /// That a query says so, again and again; with what it was when the call was made, and what was complete at last.
-    Poll(Target, Fence, Vec<u32>),
+    Poll(Target, Option<Fence>, Vec<u32>),
     /// A copy of the host's own, which returns when CUDA says it does; with what is complete then.
     Copy(Transfer, Ticket, Vec<u32>),
     /// A free outside of pools, which may wait for the device.
@@ -102,12 +102,12 @@ impl Session<'_> {
             Call::Wait { stream, event } => self.wait(state, by, call, *stream, *event)?,
             Call::Sync(target) => {
                 let (work, cut) = self.work(state, *target)?;
-                let fence = self.fence(state, &work, *target)?;
+                let fence = self.fence(state, *target)?;
                 return Ok(Made::Waits(Wait::Work(work, cut, fence)));
             }
             Call::Poll(target) => {
-                let (work, cut) = self.work(state, *target)?;
-                let fence = self.fence(state, &work, *target)?;
+                let (_, cut) = self.work(state, *target)?;
+                let fence = self.fence(state, *target)?;
                 return Ok(Made::Waits(Wait::Poll(*target, fence, cut)));
             }
             Call::Query(target) => self.query(state, by, *target)?,
@@ -160,7 +160,7 @@ impl Session<'_> {
             }
             ref call => state.order.submitted(stream, call),
         };
-        state.log.host(self.now(), by, Some(ticket), What::Submitted(call.clone()));
+        state.log.submitted(by, ticket, call);
         self.records_tail(state, stream);
         ticket
     }
@@ -270,6 +270,7 @@ impl Session<'_> {
             Takes::For(law) => state.durations.draw(by.1, &law),
             Takes::Until(_) => Nanos::ZERO,
         };
+        self.meetings.works(length);
         let State { launches, memory, order, .. } = state;
         launches.launch(memory, by, (kernel, handle), length, (ticket, uses, order.before(stream)))?;
         if let Takes::Until(signal) = takes {
@@ -292,13 +293,15 @@ impl Session<'_> {
             if live.and_then(|live| live.device).is_some_and(|home| ordinal(home) != ordinal(device)) {
                 return Err(Failure::IllegalAddress.into());
             }
-            let pool = live.and_then(|live| live.pool);
-            if let Some(Held::Here(pool)) = pool.map(|pool| state.pools[pool]) {
-                let reach = super::readings::reach(pool, self.gpus[device])?;
-                let reach = Reach::of_flag(reach.into()).unwrap_or(Reach::None);
-                if !reach.allows(touched.access) {
-                    return Err(Failure::IllegalAddress.into());
-                }
+            let Some(pool) = live.and_then(|live| live.pool) else { continue };
+            let flag = match state.pools[pool] {
+                Held::Here(pool) => Some(super::readings::reach(pool, self.gpus[device])?),
+                Held::Gone => state.last_reach.get(&(pool, device)).copied(),
+                Held::Not(_) => None,
+            };
+            let reach = flag.map(|flag| Reach::of_flag(flag.into()).unwrap_or(Reach::None));
+            if reach.is_some_and(|reach| !reach.allows(touched.access)) {
+                return Err(Failure::IllegalAddress.into());
             }
         }
         Ok(())
@@ -317,6 +320,7 @@ impl Session<'_> {
             Takes::For(law) => (state.durations.draw(by.1, &law), None),
             Takes::Until(signal) => (Nanos::ZERO, Some(Waiting { signal, by, at: ticket })),
         };
+        self.meetings.works(length);
         state.marks.mark(device, handle, by, ticket, Point::Start);
         self.call_back(handle, length, until, gives.map(|signal| (signal, ticket)))?;
         self.submitted(state, by, call, stream);
@@ -377,6 +381,8 @@ impl Session<'_> {
         recorded.latest = Some(ticket);
         let source = state.source(event);
         let recorded = super::session::Recorded { same_as: None, ..recorded };
+        // Behind the stream's last operation, which is the record.
+        state.captured[source] = state.tails[stream].clone();
         state.events[source] = Held::Here(recorded);
         Ok(Reply::Done)
     }

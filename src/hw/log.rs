@@ -88,17 +88,38 @@ impl Log {
         self.calls.push(Entry { at, host, stmt, ticket, is_told: true, what });
     }
 
+    /// A call has put an operation into a stream: while it was made, since the device may have begun before it returned.
+    pub(super) fn submitted(&mut self, by: (HostId, StmtId), ticket: Ticket, call: &Call) {
+        let at = self.calls.last().map_or(Nanos::ZERO, |last| last.at);
+        self.host(at, by, Some(ticket), What::Submitted(call.clone()));
+    }
+
+    /// A call has failed that was said to have put this operation into a stream.
+    pub(super) fn take_back(&mut self, ticket: Ticket) {
+        let is_it = |entry: &Entry| entry.ticket == Some(ticket) && matches!(entry.what, What::Submitted(_));
+        if let Some(place) = self.calls.iter().rposition(is_it) {
+            self.calls.remove(place);
+        }
+    }
+
     /// When the device started or completed an operation.
     pub(super) fn device(&mut self, at: Nanos, (host, stmt): (HostId, StmtId), ticket: Ticket, what: What) {
         self.times.push(Entry { at, host, stmt, ticket: Some(ticket), is_told: true, what });
+    }
+
+    /// When it did, more or less.
+    pub(super) fn about(&mut self, at: Nanos, (host, stmt): (HostId, StmtId), ticket: Ticket, what: What) {
+        self.times.push(Entry { at, host, stmt, ticket: Some(ticket), is_told: false, what });
     }
 
     /// Puts the times of the device in their order, once all are known. Operations without times of their own take none: each is
     /// where the one before it in its stream has ended, and from a wait on where the next one starts, or what it waits for has ended.
     pub(super) fn close(&mut self) {
         let mut known: BTreeMap<Ticket, [Option<Nanos>; 2]> = BTreeMap::new();
+        let mut vague = BTreeSet::new();
         for entry in self.times.drain(..) {
             let Some(ticket) = entry.ticket else { continue };
+            vague.extend((!entry.is_told).then_some(ticket));
             known.entry(ticket).or_default()[usize::from(matches!(entry.what, What::End))] = Some(entry.at);
         }
         let known: BTreeMap<Ticket, (Nanos, Nanos)> =
@@ -127,7 +148,7 @@ impl Log {
             if let Call::Record { event, .. } = call {
                 records.insert(*event, *earliest);
             }
-            let is_told = told.is_some();
+            let is_told = told.is_some() && !vague.contains(&ticket);
             if !is_told {
                 self.untold.insert(entry.stmt);
             }

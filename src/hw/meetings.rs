@@ -1,9 +1,10 @@
 //! Where host threads meet: signals, barriers, the ends of threads, and whose turn it is. None of that is a call of CUDA.
 //!
-//! Nobody waits for ever: a wait during which nothing at all happens for long ends the run, unless somebody sleeps and will go on.
+//! Nobody waits for ever: a wait during which nothing at all happens for long ends the run, unless somebody sleeps and will go on, or
+//! devices may still be at work.
 
 use super::turns::{Turn, Turns};
-use crate::base::{BarrierId, HostId, SignalId, StmtId};
+use crate::base::{BarrierId, HostId, Nanos, SignalId, StmtId};
 use crate::trace::{Setup, Ticket};
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -43,6 +44,8 @@ struct State {
     turns: Turns,
     /// How many threads sleep.
     asleep: u32,
+    /// How long all that was put into streams takes, one after the other.
+    work: Duration,
     /// Counts what happens.
     happened: u64,
     given_up: bool,
@@ -54,7 +57,7 @@ pub(super) struct Meetings {
     state: Mutex<State>,
     changed: Condvar,
     sizes: Vec<u32>,
-    /// After so long in which nothing happens, those that wait give up.
+    /// After so long in which nothing happens, beyond what devices have to do, those that wait give up.
     patience: Duration,
 }
 
@@ -119,7 +122,7 @@ impl Meetings {
             } else if is_over {
                 waited += pause;
             }
-            if waited >= self.patience {
+            if waited >= self.patience.saturating_add(state.work) {
                 in_vain(&mut state);
                 self.changed.notify_all();
             }
@@ -163,6 +166,11 @@ impl Meetings {
         let waited = wait();
         self.happens(|state| state.asleep -= 1);
         waited
+    }
+
+    /// Devices, or functions in streams, have so much more to do.
+    pub(super) fn works(&self, length: Nanos) {
+        self.happens(|state| state.work = state.work.saturating_add(Duration::from_nanos(length.0)));
     }
 
     /// A signal is given, and stays so.

@@ -6,7 +6,7 @@
 //!
 //! Rules: those of [`crate::order`].
 
-use crate::base::{EventId, HostId, Nanos, StmtId, StreamId};
+use crate::base::{EventId, HostId, Nanos, SignalId, StmtId, StreamId};
 use crate::order::{Effect, Operation, Runs};
 use crate::trace::{Call, Cause, Cut, Setup, Takes, Target, Ticket, join};
 
@@ -17,7 +17,9 @@ pub(super) struct Order {
     streams: usize,
     hosts: usize,
     /// What waits for a signal, and was not seen complete: whatever is behind it, is behind what comes before that signal too.
-    held: Vec<Ticket>,
+    held: Vec<(Ticket, SignalId)>,
+    /// How many operations were submitted.
+    submissions: u64,
     /// What the host has seen complete.
     seen: Vec<u32>,
     waits: Vec<(Ticket, Cause)>,
@@ -37,6 +39,7 @@ impl Order {
             streams: setup.streams.len(),
             hosts: setup.hosts,
             held: Vec::new(),
+            submissions: 0,
             seen: vec![0; setup.streams.len()],
             waits: Vec::new(),
         }
@@ -58,7 +61,7 @@ impl Order {
     pub(super) fn before(&mut self, stream: StreamId) -> Option<&Cut> {
         let Self { order, held, .. } = self;
         let before = order.ordered(ANY, stream);
-        (!held.iter().any(|ticket| ticket.within(before))).then_some(before)
+        (!held.iter().any(|(ticket, _)| ticket.within(before))).then_some(before)
     }
 
     /// A call has put an operation into a stream.
@@ -69,10 +72,14 @@ impl Order {
             _ => Effect::None,
         };
         let ticket = self.order.submit(stream, SOME, effect, &mut self.waits);
-        if waits_for_signal(call) {
-            self.held.push(ticket);
-        }
+        self.submissions += 1;
+        self.held.extend(awaited_signal(call).map(|signal| (ticket, signal)));
         ticket
+    }
+
+    /// How many operations were submitted so far.
+    pub(super) fn submissions(&self) -> u64 {
+        self.submissions
     }
 
     /// What is complete once a synchronise or a query with this target returns that is made now.
@@ -97,6 +104,11 @@ impl Order {
         self.order.renew_event(event);
     }
 
+    /// An event is what another one was.
+    pub(super) fn inherit(&mut self, from: EventId, to: EventId) {
+        self.order.inherit_event(from, to);
+    }
+
     /// What the host has seen complete.
     pub(super) fn seen(&self) -> &Cut {
         &self.seen
@@ -107,18 +119,18 @@ impl Order {
         self.order.observed()
     }
 
-    /// A thread has waited for everything in a cut.
-    pub(super) fn observed_by(&mut self, host: HostId, cut: &Cut) {
+    /// A thread has waited for everything in a cut, which it has seen then.
+    pub(super) fn observe(&mut self, host: HostId, cut: &Cut) {
         self.order.observe(host, cut);
-        self.saw(cut);
     }
 
-    /// The host has seen that everything in a cut is complete.
-    pub(super) fn saw(&mut self, cut: &Cut) {
+    /// The host has seen that everything in a cut is complete. The signals for which operations in it have waited: they were given.
+    pub(super) fn saw(&mut self, cut: &Cut) -> Vec<SignalId> {
         join(&mut self.seen, cut);
         (0..self.hosts).for_each(|host| self.order.see(HostId::from_usize(host), cut));
         let Self { order, seen, held, .. } = self;
-        held.retain(|ticket| !ticket.within(seen));
+        let over = held.extract_if(.., |(ticket, _)| ticket.within(seen));
+        let signals = over.map(|(_, signal)| signal).collect();
         // What is complete need not be kept; one stream may have to wait for another one.
         let mut freed = Vec::new();
         loop {
@@ -132,14 +144,16 @@ impl Order {
                 break;
             }
         }
+        signals
     }
 }
 
-fn waits_for_signal(call: &Call) -> bool {
-    matches!(
-        call,
-        Call::Launch { takes: Takes::Until(_), .. } | Call::HostFunction { takes: Takes::Until(_), .. }
-    )
+fn awaited_signal(call: &Call) -> Option<SignalId> {
+    match call {
+        Call::Launch { takes: Takes::Until(signal), .. }
+        | Call::HostFunction { takes: Takes::Until(signal), .. } => Some(*signal),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -150,12 +164,13 @@ mod tests {
     use smallvec::SmallVec;
 
     const EVENT: EventId = EventId::from_raw_unchecked(0);
+    const OTHER: EventId = EventId::from_raw_unchecked(1);
 
     fn order(kinds: &[StreamKind]) -> Order {
         let device = DeviceId::new(0);
         let streams = kinds.iter().map(|kind| StreamSetup::new(device, *kind)).collect();
         let devices = [DeviceSetup::new(Bytes::gib(1))].into_iter().collect();
-        let events = [EventSetup::default()].into_iter().collect();
+        let events = [EventSetup::default(); 2].into_iter().collect();
         Order::new(&Setup { devices, streams, events, hosts: 2, ..Setup::default() })
     }
 
@@ -177,23 +192,29 @@ mod tests {
 
     #[test]
     fn what_is_seen_is_before_whatever_comes() {
-        let mut order = order(&[StreamKind::NonBlocking; 2]);
+        let mut order = order(&[StreamKind::NonBlocking; 3]);
         record(&mut order, 0);
-        assert_eq!(order.before(stream(1)), Some(&[0, 0][..]));
+        assert_eq!(order.before(stream(1)), Some(&[0, 0, 0][..]));
         wait(&mut order, 1);
         // One more behind the event, and one behind the wait.
         record(&mut order, 0);
         free(&mut order, 1);
-        assert_eq!(order.before(stream(1)), Some(&[1, 2][..]));
-        assert_eq!(order.target(Target::Stream(stream(1))), [1, 2]);
-        assert_eq!(order.until(Ticket { stream: stream(1), seq: 1 }), [1, 1]);
-        order.saw(&[1, 1]);
-        assert_eq!(order.before(stream(0)), Some(&[2, 1][..]));
+        assert_eq!(order.before(stream(1)), Some(&[1, 2, 0][..]));
+        assert_eq!(order.target(Target::Stream(stream(1))), [1, 2, 0]);
+        assert_eq!(order.until(Ticket { stream: stream(1), seq: 1 }), [1, 1, 0]);
+        order.saw(&[1, 1, 0]);
+        assert_eq!(order.before(stream(0)), Some(&[2, 1, 0][..]));
         assert_eq!(order.latest(stream(0)).seq, 2);
+        // What another process goes on with is what it was.
+        order.inherit(EVENT, OTHER);
+        order.renew(EVENT);
+        order.submitted(stream(2), &Call::Wait { stream: stream(2), event: OTHER });
+        free(&mut order, 2);
+        assert_eq!(order.before(stream(2)), Some(&[2, 1, 2][..]));
         // A new event has no record, so that a wait for it is none.
         order.renew(EVENT);
         wait(&mut order, 1);
-        assert_eq!(order.before(stream(1)), Some(&[1, 3][..]));
+        assert_eq!(order.before(stream(1)), Some(&[1, 3, 0][..]));
     }
 
     #[test]
@@ -222,7 +243,7 @@ mod tests {
         record(&mut order, 0);
         wait(&mut order, 1);
         assert_eq!(order.before(stream(1)), None);
-        order.saw(&[2, 1]);
+        assert_eq!(order.saw(&[2, 1]), [SignalId::new(0)]);
         assert_eq!(order.before(stream(1)), Some(&[2, 1][..]));
     }
 }

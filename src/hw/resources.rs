@@ -120,6 +120,7 @@ impl Session<'_> {
             Resource::Event(event) => {
                 state.events[event] = Held::Here(self.make_event(event, None)?);
                 state.order.renew(event);
+                state.captured[event] = None;
             }
             Resource::Pool(pool) => {
                 let made = self.make_pool(pool)?;
@@ -147,6 +148,8 @@ impl Session<'_> {
                             *held = Held::Here(Recorded { same_as: Some(heir), ..recorded });
                         });
                         state.events[heir] = Held::Here(Recorded { same_as: None, ..recorded });
+                        state.order.inherit(event, heir);
+                        state.captured[heir] = state.captured[event].take();
                     }
                     None if recorded.same_as.is_none() => driver::destroy_event(recorded.event)?,
                     None => {}
@@ -154,7 +157,11 @@ impl Session<'_> {
                 state.events[event] = Held::Gone;
             }
             Resource::Pool(pool) => {
-                driver::destroy_pool(self.pool(state, pool)?)?;
+                let handle = self.pool(state, pool)?;
+                for (device, gpu) in self.gpus.iter_enumerated() {
+                    state.last_reach.insert((pool, device), reach(handle, *gpu)?);
+                }
+                driver::destroy_pool(handle)?;
                 state.pools[pool] = Held::Gone;
                 for (device, current) in state.current.iter_mut_enumerated() {
                     if *current == Some(pool) {
@@ -170,6 +177,7 @@ impl Session<'_> {
     fn destroy_stream(&self, state: &mut State<'_>, stream: StreamId) -> Answer<()> {
         let handle = state.streams[stream].or(Failure::InvalidResourceHandle)?;
         self.enter(self.program.setup.streams[stream].device)?;
+        self.leaves_tail(state, stream);
         driver::destroy_stream(handle)?;
         state.streams[stream] = Held::Gone;
         Ok(())

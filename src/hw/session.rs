@@ -12,6 +12,7 @@ use super::meetings::Meetings;
 use super::memory::Memory;
 use super::order::Order;
 use super::structures::{Location, PoolProperties};
+use super::waits::Tail;
 use crate::base::{
     Bytes, DeviceId, EventId, HostBufferId, HostId, IndexVec, Nanos, PoolId, SignalId, StmtId, StreamId,
 };
@@ -138,8 +139,12 @@ pub(super) struct State<'r> {
     pub(super) pools: IndexVec<PoolId, Held<Pool>>,
     pub(super) defaults: IndexVec<DeviceId, Option<PoolId>>,
     pub(super) current: IndexVec<DeviceId, Option<PoolId>>,
-    /// Behind the last operation of each stream that other threads cannot record in.
-    pub(super) tails: IndexVec<StreamId, Option<Event>>,
+    /// Behind the last operation of each stream, where there are several threads, or of one that was destroyed.
+    pub(super) tails: IndexVec<StreamId, Option<Arc<Tail>>>,
+    /// Of each event the tail of its stream when it was recorded.
+    pub(super) captured: IndexVec<EventId, Option<Arc<Tail>>>,
+    /// How devices reached the pools that were destroyed.
+    pub(super) last_reach: BTreeMap<(PoolId, DeviceId), u32>,
     pub(super) order: Order,
     pub(super) memory: Memory,
     pub(super) launches: Launches,
@@ -207,6 +212,8 @@ impl<'r> Session<'r> {
             defaults: setup.devices.iter().map(|_| None).collect(),
             current: setup.devices.iter().map(|_| None).collect(),
             tails: setup.streams.iter().map(|_| None).collect(),
+            captured: setup.events.iter().map(|_| None).collect(),
+            last_reach: BTreeMap::new(),
             order: Order::new(setup),
             memory: Memory::default(),
             launches: Launches::default(),
@@ -256,7 +263,8 @@ impl<'r> Session<'r> {
     fn make_everything(&self) -> Answer<()> {
         let setup = &self.program.setup;
         let mut state = self.lock();
-        state.launches = Launches::new(usize::try_from(self.program.length).unwrap_or(usize::MAX))?;
+        let launches = usize::try_from(self.program.length).unwrap_or(usize::MAX);
+        state.launches = Launches::new(launches.saturating_add(setup.devices.len()))?;
         for (device, _) in setup.devices.iter_enumerated() {
             let gpu = self.enter(device)?;
             // A kernel is loaded with its first launch, which may wait for everything else.
@@ -400,13 +408,15 @@ impl<'r> Session<'r> {
         if let (Err(code), None) = (waited, &state.stop) {
             state.stop = Some(super::Stop { stmt: last.1, reason: format!("the device reports {code}") });
         }
-        let State { marks, log, .. } = &mut *state;
-        marks.tell(log, None);
+        let State { marks, log, order, hangs, .. } = &mut *state;
+        // What ran only because waits were given up, the program has never done.
+        marks.tell(log, hangs.then(|| order.seen()));
         log.close();
         let untold = super::limits::of_untold(self.program, log.untold());
         state.silent.extend(untold);
-        let State { launches, .. } = &mut *state;
-        let overlaps = if waited.is_ok() { launches.overlaps() } else { Vec::new() };
+        let State { launches, hangs, .. } = &mut *state;
+        let is_whole = waited.is_ok() && !*hangs;
+        let overlaps = if is_whole { launches.overlaps() } else { Vec::new() };
         self.give_back(&mut state);
         let (log, stop) = (std::mem::take(&mut state.log), state.stop.take());
         super::Run { devices: Vec::new(), log, overlaps, silent: std::mem::take(&mut state.silent), stop }
@@ -428,9 +438,7 @@ impl<'r> Session<'r> {
                 Held::Not(_) | Held::Gone => {}
             }
         }
-        for tail in state.tails.iter().copied().flatten() {
-            driver::destroy_event(tail).ok();
-        }
+        state.tails.iter_mut().chain(&mut state.captured).for_each(|tail| *tail = None);
         state.exported.clear();
         for event in &state.events {
             if let Held::Here(recorded) = event

@@ -202,12 +202,11 @@ impl Session<'_> {
     fn wait_for(&self, by: By, wait: &mut Wait) -> Answer<()> {
         match wait {
             Wait::Work(work, _, fence) => {
-                self.synchronise(work, fence)?;
-                self.remove(fence)?;
+                self.synchronise(work, fence.as_ref())?;
             }
             Wait::Poll(target, fence, cut) => {
                 *cut = loop {
-                    if let Some(complete) = self.polls(*target, fence, cut)? {
+                    if let Some(complete) = self.polls(*target, fence.as_ref(), cut)? {
                         break complete;
                     }
                     if self.meetings.has_given_up() {
@@ -215,7 +214,6 @@ impl Session<'_> {
                     }
                     self.host.sleep(PAUSE);
                 };
-                self.remove(fence)?;
             }
             Wait::Copy(transfer, ticket, _) => self.waiting_transfer(by, transfer, *ticket)?,
             Wait::PlainFree(address, _) => driver::plain_free(*address)?,
@@ -239,19 +237,19 @@ impl Session<'_> {
         let now = self.now();
         match wait {
             Wait::Work(_, cut, _) => {
-                state.order.observed_by(by.0, &cut);
+                self.observed(state, by.0, &cut);
                 let observed = state.order.observed().to_vec();
                 state.log.host(now, by, None, What::Synchronised(observed));
                 let State { marks, log, order, .. } = state;
                 marks.tell(log, Some(order.seen()));
             }
             Wait::Poll(.., cut) => {
-                state.order.saw(&cut);
+                self.saw(state, &cut);
                 state.log.host(now, by, None, What::Seen(cut));
             }
             Wait::Copy(_, _, cut) => {
                 if cut.iter().any(|seq| *seq > 0) {
-                    state.order.saw(&cut);
+                    self.saw(state, &cut);
                     state.log.host(now, by, None, What::Seen(cut));
                 }
             }
@@ -268,7 +266,7 @@ impl Session<'_> {
                 // What comes before a function is complete when it gives a signal.
                 if let Some(ticket) = self.meetings.given_by(signal) {
                     let complete = state.order.until(ticket);
-                    state.order.saw(&complete);
+                    self.saw(state, &complete);
                 }
             }
             Wait::End(_) | Wait::Barrier(_) => state.log.host(now, by, None, What::Met),

@@ -9,7 +9,7 @@ use super::marks::Point;
 use super::memory::Stamp;
 use super::session::{Session, State};
 use crate::base::{DeviceId, Nanos, StreamId};
-use crate::trace::{Call, Failure, Law, Memory, Reply, Returns, Target, Ticket, Use};
+use crate::trace::{Call, Failure, Law, Memory, Reply, Returns, StreamKind, Target, Ticket, Use};
 
 /// Where the bytes of a transfer come from.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,10 @@ pub(super) struct Transfer {
     returns: Returns,
     /// Whether the driver may hold up the host for longer than that.
     may_wait: bool,
+    /// What it writes.
+    written: Use,
+    /// How many operations were submitted with it.
+    submissions: u64,
 }
 
 impl Transfer {
@@ -76,6 +80,8 @@ impl Session<'_> {
             stream: (!blocking).then_some(handle),
             returns: Returns::of_copy(blocking, to.memory, from.memory),
             may_wait: is_pageable(&to) || is_pageable(&from),
+            written: to,
+            submissions: 0,
         };
         let made = self.transfer(state, by, call, (stream, takes), transfer)?;
         let at = state.order.latest(stream);
@@ -102,6 +108,8 @@ impl Session<'_> {
             stream: (!blocking).then_some(handle),
             returns: Returns::of_memset(blocking, at.memory),
             may_wait: false,
+            written: at,
+            submissions: 0,
         };
         let made = self.transfer(state, by, call, (stream, takes), transfer)?;
         let ticket = state.order.latest(stream);
@@ -120,7 +128,7 @@ impl Session<'_> {
         by: By,
         call: &Call,
         (stream, takes): (StreamId, Law),
-        transfer: Transfer,
+        mut transfer: Transfer,
     ) -> Answer<Made> {
         let (_, handle) = self.stream(state, stream)?;
         let device = transfer.device;
@@ -128,6 +136,7 @@ impl Session<'_> {
         state.marks.mark(device, handle, by, ticket, Point::Start);
         let length = state.durations.draw(by.1, &takes);
         if length > Nanos::ZERO {
+            self.meetings.works(length);
             let kernel = self.gpus[device].kernel;
             let State { launches, memory, .. } = state;
             launches.launch(memory, by, (kernel, handle), length, (ticket, &[], None))?;
@@ -140,6 +149,7 @@ impl Session<'_> {
             return Ok(Made::Reply(Reply::Done));
         }
         self.submitted(state, by, call, stream);
+        transfer.submissions = state.order.submissions();
         let complete = match transfer.returns {
             Returns::AtOnce => Vec::new(),
             Returns::OnceStarted => before,
@@ -148,20 +158,37 @@ impl Session<'_> {
         Ok(Made::Waits(Wait::Copy(transfer, ticket, complete)))
     }
 
-    /// Makes a transfer that holds up the host, without the lock: other threads go on meanwhile.
+    /// Makes a transfer that holds up the host, without the lock: other threads go on meanwhile. One that fails was never submitted.
     pub(super) fn waiting_transfer(&self, by: By, transfer: &Transfer, ticket: Ticket) -> Answer<()> {
         self.enter(transfer.device)?;
-        transfer.make()?;
+        let made = transfer.make();
         let mut state = self.lock();
-        match transfer.stream {
-            Some(stream) if transfer.returns != Returns::OnceComplete => {
-                self.records_tail(&mut state, ticket.stream);
-                state.marks.mark(transfer.device, stream, by, ticket, Point::End);
-            }
-            // An event behind it would be one more operation that has not completed, and in the legacy default stream would wait for what
-            // other threads have submitted meanwhile. What is staged from pageable memory is complete a moment later.
-            Some(_) | None => state.log.device(self.now(), by, ticket, What::End),
+        if let Err(code) = made {
+            state.log.take_back(ticket);
+            state.memory.overwritten(&transfer.written);
+            return Err(code.into());
+        }
+        // An event behind one that is complete would be one more operation that is not.
+        if transfer.returns == Returns::OnceComplete {
+            state.log.device(self.now(), by, ticket, What::End);
+            return Ok(());
+        }
+        let handle = transfer.stream.unwrap_or(Stream::LEGACY);
+        if self.is_last(&state, transfer, ticket) && state.streams[ticket.stream].here() == Some(handle) {
+            self.records_tail(&mut state, ticket.stream);
+            state.marks.mark(transfer.device, handle, by, ticket, Point::End);
+        } else {
+            // What is staged from pageable memory is complete a moment later.
+            state.log.about(self.now(), by, ticket, What::End);
         }
         Ok(())
+    }
+
+    /// Whether an event would be right behind a transfer. In the legacy default stream it waits for all blocking streams.
+    fn is_last(&self, state: &State<'_>, transfer: &Transfer, ticket: Ticket) -> bool {
+        match self.program.setup.streams[ticket.stream].kind {
+            StreamKind::Legacy => state.order.submissions() == transfer.submissions,
+            _ => state.order.latest(ticket.stream) == ticket,
+        }
     }
 }

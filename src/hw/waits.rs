@@ -10,16 +10,49 @@ use super::calls::{Answer, By};
 use super::driver::{self, Event, Stream};
 use super::log::What;
 use super::session::{Held, Session, State};
-use crate::base::{DeviceId, EventId, StreamId};
-use crate::trace::{Failure, Reply, StreamKind, Target, Ticket};
+use crate::base::{DeviceId, EventId, HostId, StreamId};
+use crate::trace::{Cut, Failure, Reply, StreamKind, Target, Ticket};
+use std::sync::Arc;
 
 /// Work on a device, as the driver knows it.
 #[derive(Clone, Debug)]
-pub(super) enum Work {
-    Stream(DeviceId, Stream),
-    Event(DeviceId, Event),
-    /// All of it; for who asks, that of these streams, and what comes before these events.
-    Device(DeviceId, Vec<Stream>, Vec<Event>),
+pub(super) struct Work {
+    device: DeviceId,
+    whole: Whole,
+    /// It is complete once all of this is.
+    asked: Vec<Asked>,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug)]
+enum Whole {
+    Stream(Stream),
+    Event(Event),
+    Device,
+}
+
+/// What a driver can be asked about.
+#[derive(Clone, Debug)]
+enum Asked {
+    Stream(Stream),
+    Event(Event),
+    Tail(Arc<Tail>),
+}
+
+/// An event behind the last operation of a stream, which lives as long as somebody needs it.
+#[derive(Debug)]
+pub(super) struct Tail(Event);
+
+impl Tail {
+    fn new() -> driver::Answer<Self> {
+        driver::create_event(false, false).map(Self)
+    }
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        driver::destroy_event(self.0).ok();
+    }
 }
 
 /// Work as it was when a thread began to wait for it, where others may add to it.
@@ -29,7 +62,7 @@ pub(super) struct Fence {
     submitted: Vec<Ticket>,
     /// Of an event, what it had captured.
     record: Option<(EventId, Option<Ticket>)>,
-    events: Vec<Event>,
+    tails: Vec<Arc<Tail>>,
 }
 
 impl Session<'_> {
@@ -38,25 +71,38 @@ impl Session<'_> {
         let (work, target) = match target {
             Target::Stream(stream) => {
                 let (device, handle) = self.stream(state, stream)?;
-                (Work::Stream(device, handle), target)
+                // Whether a driver answers for the blocking streams too, documents do not say.
+                let asked = match self.program.setup.streams[stream].kind {
+                    StreamKind::Legacy => self.asked(state, target),
+                    _ => vec![Asked::Stream(handle)],
+                };
+                (Work { device, whole: Whole::Stream(handle), asked }, target)
             }
             Target::Event(event) => {
                 let recorded = self.event(state, event)?;
-                (Work::Event(recorded.device, recorded.event), Target::Event(state.source(event)))
+                let asked = vec![Asked::Event(recorded.event)];
+                let whole = Whole::Event(recorded.event);
+                (Work { device: recorded.device, whole, asked }, Target::Event(state.source(event)))
             }
             Target::Device(device) => {
-                let (mut streams, mut events) = (Vec::new(), Vec::new());
-                for stream in state.order.awaited(target) {
-                    // The default stream of another thread has no handle here.
-                    match state.tails[stream] {
-                        Some(tail) if self.is_of_thread(stream) => events.push(tail),
-                        _ => streams.extend(state.streams[stream].here()),
-                    }
-                }
-                (Work::Device(device, streams, events), target)
+                let asked = self.asked(state, target);
+                (Work { device, whole: Whole::Device, asked }, target)
             }
         };
         Ok((work, state.order.target(target)))
+    }
+
+    /// The streams of a target; those that were destroyed, and the default streams of other threads, by their tails.
+    fn asked(&self, state: &State<'_>, target: Target) -> Vec<Asked> {
+        let asked = |stream: StreamId| {
+            let tail = state.tails[stream].as_ref();
+            match (state.streams[stream].here(), tail) {
+                (Some(_), Some(tail)) if self.is_of_thread(stream) => Some(Asked::Tail(Arc::clone(tail))),
+                (Some(handle), _) => Some(Asked::Stream(handle)),
+                (None, tail) => tail.map(|tail| Asked::Tail(Arc::clone(tail))),
+            }
+        };
+        state.order.awaited(target).into_iter().filter_map(asked).collect()
     }
 
     fn is_of_thread(&self, stream: StreamId) -> bool {
@@ -64,78 +110,67 @@ impl Session<'_> {
     }
 
     /// Work that is to be waited for, as it is now. Only another thread can add to it before the driver is asked.
-    pub(super) fn fence(&self, state: &State<'_>, work: &Work, target: Target) -> Answer<Fence> {
-        let mut fence = Fence::default();
+    pub(super) fn fence(&self, state: &State<'_>, target: Target) -> Answer<Option<Fence>> {
         if self.program.setup.hosts == 1 {
-            return Ok(fence);
+            return Ok(None);
         }
-        if let (Work::Event(device, event), Target::Event(id)) = (work, target) {
-            fence.record = Some((id, self.event(state, id)?.latest));
-            fence.events.push(self.copy_of(*device, *event)?);
-            return Ok(fence);
+        let mut fence = Fence::default();
+        if let Target::Event(event) = target {
+            fence.record = Some((event, self.event(state, event)?.latest));
+            fence.tails.extend(state.captured[state.source(event)].clone());
+            return Ok(Some(fence));
         }
         for stream in state.order.awaited(target) {
-            let Some(handle) = state.streams[stream].here() else { continue };
-            let setup = &self.program.setup.streams[stream];
-            self.enter(setup.device)?;
             fence.submitted.push(state.order.latest(stream));
-            if has_tail(setup.kind) {
-                if let Some(tail) = state.tails[stream] {
-                    fence.events.push(self.copy_of(setup.device, tail)?);
-                }
-            } else {
-                let event = driver::create_event(false, false)?;
-                fence.events.push(event);
-                driver::record(event, handle)?;
-            }
+            fence.tails.extend(state.tails[stream].clone());
         }
-        Ok(fence)
+        Ok(Some(fence))
     }
 
-    /// An event that has captured what another one has captured by now.
-    fn copy_of(&self, device: DeviceId, event: Event) -> Answer<Event> {
-        self.enter(device)?;
-        let (aside, copy) = (driver::create_stream(true, 0)?, driver::create_event(false, false)?);
-        driver::wait(aside, event)?;
-        driver::record(copy, aside)?;
-        driver::destroy_stream(aside)?;
-        Ok(copy)
-    }
-
-    /// Behind each operation of a stream that others cannot record in, an event is recorded, if others can wait for it.
+    /// Behind each operation of a stream an event is recorded at once, if others can wait for it: later, it could be behind what
+    /// others have submitted meanwhile, and in a blocking stream behind the legacy default stream.
     pub(super) fn records_tail(&self, state: &mut State<'_>, stream: StreamId) {
-        let kind = self.program.setup.streams[stream].kind;
+        if self.program.setup.hosts > 1 {
+            self.renews_tail(state, stream);
+        }
+    }
+
+    /// What is left of a stream that is destroyed.
+    pub(super) fn leaves_tail(&self, state: &mut State<'_>, stream: StreamId) {
+        if self.program.setup.hosts == 1 && state.order.latest(stream).seq > 0 {
+            self.renews_tail(state, stream);
+        }
+    }
+
+    fn renews_tail(&self, state: &mut State<'_>, stream: StreamId) {
         let Some(handle) = state.streams[stream].here() else { return };
-        if self.program.setup.hosts == 1 || !has_tail(kind) {
-            return;
-        }
-        let tail = state.tails[stream].or_else(|| driver::create_event(false, false).ok());
-        state.tails[stream] = tail;
-        if let Some(tail) = tail {
-            driver::record(tail, handle).ok();
-        }
+        let tail = match state.tails[stream].take() {
+            Some(tail) if Arc::strong_count(&tail) == 1 => tail,
+            held => match Tail::new() {
+                Ok(tail) => Arc::new(tail),
+                Err(_) => {
+                    state.tails[stream] = held;
+                    return;
+                }
+            },
+        };
+        driver::record(tail.0, handle).ok();
+        state.tails[stream] = Some(tail);
     }
 
     /// Waits for work as it was when the call was made. Where other threads have put more into its streams since, or have destroyed
     /// them, it is waited for the events that were recorded then.
-    pub(super) fn synchronise(&self, work: &Work, fence: &Fence) -> Answer<()> {
-        let is_another = self.is_another(&self.lock(), work, fence);
-        match work {
-            _ if is_another => {
-                fence.events.iter().try_for_each(|event| driver::synchronise_event(*event))?;
-            }
-            Work::Event(device, event) => {
-                self.enter(*device)?;
-                driver::synchronise_event(*event)?;
-            }
-            Work::Stream(device, stream) => {
-                self.enter(*device)?;
-                driver::synchronise_stream(*stream)?;
-            }
-            Work::Device(device, ..) => {
-                self.enter(*device)?;
-                driver::synchronise_context()?;
-            }
+    pub(super) fn synchronise(&self, work: &Work, fence: Option<&Fence>) -> Answer<()> {
+        if let Some(fence) = fence
+            && self.is_another(&self.lock(), work, fence)
+        {
+            return Ok(fence.tails.iter().try_for_each(|tail| driver::synchronise_event(tail.0))?);
+        }
+        self.enter(work.device)?;
+        match work.whole {
+            Whole::Event(event) => driver::synchronise_event(event)?,
+            Whole::Stream(stream) => driver::synchronise_stream(stream)?,
+            Whole::Device => driver::synchronise_context()?,
         }
         Ok(())
     }
@@ -144,31 +179,31 @@ impl Session<'_> {
     fn is_another(&self, state: &State<'_>, work: &Work, fence: &Fence) -> bool {
         let has_grown = |ticket: &Ticket| state.order.latest(ticket.stream) != *ticket;
         let is_gone = |ticket: &Ticket| matches!(state.streams[ticket.stream], Held::Gone);
-        match (work, fence.record) {
-            (Work::Event(_, was), Some((event, latest))) => match self.event(state, event) {
-                Ok(recorded) => recorded.latest != latest || recorded.event != *was,
+        match (work.whole, fence.record) {
+            (Whole::Event(was), Some((event, latest))) => match self.event(state, event) {
+                Ok(recorded) => recorded.latest != latest || recorded.event != was,
                 Err(_) => true,
             },
-            (Work::Device(..), _) => fence.submitted.iter().any(has_grown),
+            (Whole::Device, _) => fence.submitted.iter().any(has_grown),
             _ => fence.submitted.iter().any(|ticket| has_grown(ticket) || is_gone(ticket)),
         }
     }
 
-    /// Lets go of the events of a fence.
-    pub(super) fn remove(&self, fence: &Fence) -> Answer<()> {
-        Ok(fence.events.iter().try_for_each(|event| driver::destroy_event(*event))?)
-    }
-
     /// Asks about everything that is there by now; what is complete, if all of it is. Where there is nothing to ask any more, about
     /// what there was when the call was made.
-    pub(super) fn polls(&self, target: Target, fence: &Fence, cut: &[u32]) -> Answer<Option<Vec<u32>>> {
+    pub(super) fn polls(
+        &self,
+        target: Target,
+        fence: Option<&Fence>,
+        cut: &[u32],
+    ) -> Answer<Option<Vec<u32>>> {
         let state = self.lock();
-        match self.work(&state, target) {
-            Ok((work, cut)) => Ok(self.is_complete(&work)?.then_some(cut)),
-            Err(trouble) if fence.events.is_empty() => Err(trouble),
-            Err(_) => {
-                for event in &fence.events {
-                    if !driver::query_event(*event)? {
+        match (self.work(&state, target), fence) {
+            (Ok((work, cut)), _) => Ok(self.is_complete(&work)?.then_some(cut)),
+            (Err(trouble), None) => Err(trouble),
+            (Err(_), Some(fence)) => {
+                for tail in &fence.tails {
+                    if !driver::query_event(tail.0)? {
                         return Ok(None);
                     }
                 }
@@ -182,42 +217,41 @@ impl Session<'_> {
         if !self.is_complete(&work)? {
             return Err(Failure::NotReady.into());
         }
-        state.order.saw(&cut);
+        self.saw(state, &cut);
         state.log.host(self.now(), by, None, What::Seen(cut));
         Ok(Reply::Done)
     }
 
     /// A device has no query of its own: it is complete once all that is asked of it is.
     fn is_complete(&self, work: &Work) -> Answer<bool> {
-        Ok(match work {
-            Work::Stream(device, stream) => {
-                self.enter(*device)?;
-                driver::query_stream(*stream)?
+        self.enter(work.device)?;
+        for asked in &work.asked {
+            let is_complete = match asked {
+                Asked::Stream(stream) => driver::query_stream(*stream)?,
+                Asked::Event(event) => driver::query_event(*event)?,
+                Asked::Tail(tail) => driver::query_event(tail.0)?,
+            };
+            if !is_complete {
+                return Ok(false);
             }
-            Work::Event(device, event) => {
-                self.enter(*device)?;
-                driver::query_event(*event)?
-            }
-            Work::Device(device, streams, events) => {
-                self.enter(*device)?;
-                for stream in streams {
-                    if !driver::query_stream(*stream)? {
-                        return Ok(false);
-                    }
-                }
-                for event in events {
-                    if !driver::query_event(*event)? {
-                        return Ok(false);
-                    }
-                }
-                true
-            }
-        })
+        }
+        Ok(true)
     }
-}
 
-/// Whether an event behind its last operation stands for a stream: what another thread records in its own default stream is in that
-/// thread's own, and what is recorded in the legacy default stream waits for all blocking streams.
-fn has_tail(kind: StreamKind) -> bool {
-    matches!(kind, StreamKind::Legacy | StreamKind::PerThread)
+    /// A thread has waited for everything in a cut.
+    pub(super) fn observed(&self, state: &mut State<'_>, host: HostId, cut: &Cut) {
+        state.order.observe(host, cut);
+        self.saw(state, cut);
+    }
+
+    /// The host has seen that everything in a cut is complete, and so is what gave the signals that functions in it have waited for.
+    pub(super) fn saw(&self, state: &mut State<'_>, cut: &Cut) {
+        let mut signals = state.order.saw(cut);
+        while let Some(signal) = signals.pop() {
+            if let Some(giver) = self.meetings.given_by(signal) {
+                let complete = state.order.until(giver);
+                signals.extend(state.order.saw(&complete));
+            }
+        }
+    }
 }

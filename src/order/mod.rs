@@ -472,6 +472,13 @@ impl Order {
         self.clocks.get_mut(self.rows.events + event.index()).fill(0);
     }
 
+    /// An event takes over what another one has captured.
+    pub fn inherit_event(&mut self, from: EventId, to: EventId) {
+        self.renew_event(to);
+        self.clocks.join(self.rows.events + from.index(), self.rows.events + to.index());
+        self.records[to.index()] = self.records[from.index()];
+    }
+
     /// How many operations are in flight.
     #[inline]
     pub fn in_flight(&self) -> usize {

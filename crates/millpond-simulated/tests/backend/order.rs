@@ -4,7 +4,7 @@
 use crate::command::{Ran, millpond};
 
 /// What orders the uses, and the program.
-const ORDERED: [(&str, &str); 13] = [
+const ORDERED: [(&str, &str); 24] = [
     (
         "copies that hold up the host (CUDA runtime API, API synchronization behavior)",
         "host_buffer h 1MiB pageable
@@ -198,6 +198,206 @@ sync b
 expect released ends >= end first
 expect released ends >= 90us",
     ),
+    (
+        "what gave the signals that functions in streams have waited for",
+        "stream o, a, b, c, d non_blocking
+o: x = alloc 1MiB
+sync o
+a: k(x)
+a: host signal first
+sleep 50us
+query o
+sleep 50us
+query o
+b: host await first
+b: k(x)
+b: host signal second
+sleep 50us
+query o
+sleep 50us
+query o
+c: host await second
+sync a
+sync c
+d: look(x)
+sync device
+o: free x",
+    ),
+    (
+        "a synchronise of a blocking stream with the legacy default stream behind it",
+        "stream b
+stream n non_blocking
+x = malloc 1MiB
+b: k(x)
+legacy: host await go
+thread other {
+  sleep 1us
+  query n
+}
+sync b
+n: k(x)
+signal go
+join other
+sync device
+free x",
+    ),
+    (
+        "the same, while that stream goes on",
+        "stream b
+x = malloc 1MiB
+b: k(x)
+legacy: host await go
+thread other {
+  sleep 2us
+  b: k(x)
+}
+sync b
+signal go
+join other
+sync device
+free x",
+    ),
+    (
+        "a poll of a blocking stream with the legacy default stream behind it",
+        "stream b
+stream n non_blocking
+x = malloc 1MiB
+b: k(x)
+legacy: host await go
+thread other {
+  sleep 1us
+  query n
+}
+poll b until done
+n: k(x)
+signal go
+join other
+sync device
+free x",
+    ),
+    (
+        "a synchronise of a stream that does not wait for younger work",
+        "stream b
+stream n non_blocking
+x = malloc 1MiB
+b: k(x)
+legacy: long() as later
+thread other {
+  sleep 1us
+  query n
+}
+sync b
+n: k(x) as next
+join other
+sync device
+free x
+expect next starts < end later",
+    ),
+    (
+        "a synchronise of a device with a stream that was destroyed, while another one goes on",
+        "stream c, d non_blocking
+x = malloc 1MiB
+create stream b non_blocking
+b: k(x) as first
+destroy b
+thread other {
+  sleep 2us
+  c: short()
+}
+sync device
+d: k(x) as second
+join other
+sync device
+free x
+expect second starts >= end first",
+    ),
+    (
+        "a poll of the legacy default stream with a stream that was destroyed",
+        "stream d non_blocking
+x = malloc 1MiB
+create stream b
+b: k(x) as first
+destroy b
+poll legacy until done
+d: k(x) as second
+sync device
+free x
+expect second starts >= end first",
+    ),
+    (
+        "a synchronise of a device while a stream is created",
+        "stream a non_blocking
+x = malloc 1MiB
+a: k(x)
+thread other {
+  sleep 2us
+  create stream n non_blocking
+  n: host await go
+  signal put
+  await go
+  sync n
+}
+sync device
+await put
+signal go
+join other
+a: k(x)
+sync a
+free x",
+    ),
+    (
+        "an event that is recorded again while it is waited for",
+        "stream a, b non_blocking
+event e
+x = malloc 1MiB
+a: k(x)
+a: record e
+thread other {
+  sleep 1us
+  b: host await go
+  b: record e
+}
+sync e
+a: k(x)
+signal go
+join other
+sync device
+free x",
+    ),
+    (
+        "a copy that fails, and has copied nothing",
+        "device gpu0
+device gpu1
+pool p on gpu0
+stream a on gpu0
+stream b on gpu1
+host_buffer h 1MiB pageable
+a: x = alloc 1MiB from p
+a: k(x)
+a: copy h from x
+a: k(x)
+sync a
+b: copy x from h fails invalid_value
+sync b
+a: look(x)
+sync a
+a: free x
+sync a",
+    ),
+    (
+        "memory of a pool that was destroyed, which another device does not reach",
+        "device gpu0
+device gpu1
+pool p on gpu0
+stream a on gpu0
+stream b on gpu1
+a: x = alloc 1MiB from p
+sync a
+destroy p
+b: k(x) fails illegal_address
+a: free x
+sync a",
+    ),
 ];
 
 const KERNELS: &str = "kernel k(x: write) takes 10us
@@ -294,4 +494,28 @@ expect made starts >= 1us
         (0, true, false),
         "{out}{err}"
     );
+}
+
+/// Once waits are given up, what they have held up runs without any order: nothing of that is told of the program.
+#[test]
+fn what_runs_after_a_deadlock_is_not_judged() {
+    let program = format!(
+        "{KERNELS}stream a, b non_blocking
+x = malloc 1MiB
+a: host await first
+a: k(x) as held
+b: host await second
+b: k(x)
+sync a
+signal first
+signal second
+sync b
+expect finding deadlock
+expect held ends >= 0us
+"
+    );
+    let Ran { status, out, err } = millpond(&["run", "-", "--backend", "cuda"], &program, &[]);
+    assert_eq!((status, out.contains("overlap")), (0, false), "{out}{err}");
+    let last = out.lines().find(|line| line.contains("held ends")).unwrap_or_default();
+    assert!(last.ends_with("open: such a run does not tell"), "{out}");
 }
