@@ -267,7 +267,7 @@ fn note(deviation: Deviation) -> String {
             "a host thread awaits the signal of a function in a stream, and a driver does not know what it learns from that"
         }
         Deviation::OneProcess => {
-            "all processes share the one of the driver, which takes what one has seen complete as seen by all"
+            "all processes share the one of the driver: what one has seen complete is seen by all, and a device is synchronised for all"
         }
         Deviation::SecondFree => {
             "a driver knows memory by its address, so that a second free is one of whoever has the memory now"

@@ -244,14 +244,16 @@ free x",
     (
         "the same, while that stream goes on",
         "stream b
+stream n non_blocking
 x = malloc 1MiB
 b: k(x)
 legacy: host await go
 thread other {
   sleep 2us
-  b: k(x)
+  b: short()
 }
 sync b
+n: k(x)
 signal go
 join other
 sync device
