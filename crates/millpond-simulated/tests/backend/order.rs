@@ -236,6 +236,7 @@ thread other {
 }
 sync b
 n: k(x)
+sync n
 signal go
 join other
 sync device
@@ -254,6 +255,7 @@ thread other {
 }
 sync b
 n: k(x)
+sync n
 signal go
 join other
 sync device
@@ -272,6 +274,7 @@ thread other {
 }
 poll b until done
 n: k(x)
+sync n
 signal go
 join other
 sync device
@@ -361,6 +364,7 @@ thread other {
 }
 sync e
 a: k(x)
+sync a
 signal go
 join other
 sync device
