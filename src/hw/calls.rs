@@ -342,7 +342,8 @@ impl Session<'_> {
             if length > Nanos::ZERO {
                 host.sleep(length);
             }
-            if let Some(function) = until {
+            // One that has nothing to wait for is not one that others may go on beside.
+            if let Some(function) = until.filter(|function| !meetings.is_given(function.signal)) {
                 meetings.function_waits(function);
                 let mut is_given = false;
                 host.waits(&mut || is_given = meetings.await_signal(function.signal, &|| false).is_ok());

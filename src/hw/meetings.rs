@@ -180,6 +180,10 @@ impl Meetings {
         });
     }
 
+    pub(super) fn is_given(&self, signal: SignalId) -> bool {
+        self.lock().given[signal.index()].is_some()
+    }
+
     /// The operation that has given a signal, if one has before any thread.
     pub(super) fn given_by(&self, signal: SignalId) -> Option<Ticket> {
         match self.lock().given[signal.index()] {
