@@ -148,7 +148,13 @@ impl Session<'_> {
     }
 
     /// An operation was put into a stream.
-    pub(super) fn submitted(&self, state: &mut State<'_>, by: By, call: &Call, stream: StreamId) -> Ticket {
+    pub(super) fn submitted(
+        &self,
+        state: &mut State<'_>,
+        by: By,
+        call: &Call,
+        stream: StreamId,
+    ) -> Answer<Ticket> {
         let ticket = match *call {
             Call::Record { stream, event } => {
                 let event = state.source(event);
@@ -161,8 +167,8 @@ impl Session<'_> {
             ref call => state.order.submitted(stream, call),
         };
         state.log.submitted(by, ticket, call);
-        self.records_tail(state, stream);
-        ticket
+        self.records_tail(state, stream)?;
+        Ok(ticket)
     }
 
     /// One operation of those that take no time was put into a stream: where the program asks when that was, an event tells it.
@@ -194,7 +200,7 @@ impl Session<'_> {
             address => state.memory.place(address, size, pool, None),
         };
         state.log.host(self.now(), by, Some(ticket), What::Decided(decision.clone()));
-        self.submitted(state, by, call, stream);
+        self.submitted(state, by, call, stream)?;
         self.took_no_time(state, by, ticket);
         Ok(Reply::Allocated(decision))
     }
@@ -214,7 +220,7 @@ impl Session<'_> {
             return Ok(Reply::Freed(None));
         }
         state.memory.free(alloc);
-        let ticket = self.submitted(state, by, call, stream);
+        let ticket = self.submitted(state, by, call, stream)?;
         self.took_no_time(state, by, ticket);
         Ok(Reply::Freed(Some(ticket)))
     }
@@ -270,13 +276,13 @@ impl Session<'_> {
             Takes::For(law) => state.durations.draw(by.1, &law),
             Takes::Until(_) => Nanos::ZERO,
         };
-        self.meetings.works(length);
+        self.takes(state, ticket, length);
         let State { launches, memory, order, .. } = state;
         launches.launch(memory, by, (kernel, handle), length, (ticket, uses, order.before(stream)))?;
         if let Takes::Until(signal) = takes {
             self.call_back(handle, Nanos::ZERO, Some(Waiting { signal, by, at: ticket }), None)?;
         }
-        self.submitted(state, by, call, stream);
+        self.submitted(state, by, call, stream)?;
         state.marks.mark(device, handle, by, ticket, Point::End);
         Ok(Reply::Done)
     }
@@ -320,10 +326,10 @@ impl Session<'_> {
             Takes::For(law) => (state.durations.draw(by.1, &law), None),
             Takes::Until(signal) => (Nanos::ZERO, Some(Waiting { signal, by, at: ticket })),
         };
-        self.meetings.works(length);
+        self.takes(state, ticket, length);
         state.marks.mark(device, handle, by, ticket, Point::Start);
         self.call_back(handle, length, until, gives.map(|signal| (signal, ticket)))?;
-        self.submitted(state, by, call, stream);
+        self.submitted(state, by, call, stream)?;
         state.marks.mark(device, handle, by, ticket, Point::End);
         Ok(Reply::Done)
     }
@@ -377,7 +383,7 @@ impl Session<'_> {
             self.enter(device)?;
         }
         driver::record(recorded.event, handle)?;
-        let ticket = self.submitted(state, by, call, stream);
+        let ticket = self.submitted(state, by, call, stream)?;
         self.took_no_time(state, by, ticket);
         recorded.latest = Some(ticket);
         let source = state.source(event);
@@ -404,7 +410,7 @@ impl Session<'_> {
     ) -> Answer<Reply> {
         let (_, handle) = self.stream(state, stream)?;
         driver::wait(handle, self.event(state, event)?.event)?;
-        let ticket = self.submitted(state, by, call, stream);
+        let ticket = self.submitted(state, by, call, stream)?;
         self.took_no_time(state, by, ticket);
         Ok(Reply::Done)
     }

@@ -58,6 +58,7 @@ pub struct Overlap {
 struct Launched {
     stmt: StmtId,
     host: HostId,
+    at: Ticket,
     report: u64,
     /// For each word who had written there last, when it begins and when it ends.
     expected: Vec<(Option<StmtId>, Option<StmtId>)>,
@@ -139,16 +140,22 @@ impl Launches {
         }
         let by = |word: &Word| word.holds.map(|stamp| stamp.by);
         let expected = words.iter().map(|word| (by(word), if word.writes { Some(stmt) } else { by(word) }));
-        self.launched.push(Launched { stmt, host, report, expected: expected.collect() });
+        self.launched.push(Launched { stmt, host, at, report, expected: expected.collect() });
         self.all.push(stmt);
         words.iter().filter(|word| word.writes).for_each(|word| memory.stamp(word.origin, stamp, before));
         Ok(())
     }
 
+    /// What these launches have reported is not told.
+    pub(super) fn forget(&mut self, mut which: impl FnMut(Ticket) -> bool) {
+        let forgotten = self.launched.extract_if(.., |launched| which(launched.at));
+        self.vacant.extend(forgotten.map(|launched| launched.report));
+    }
+
     /// What launches have reported, once all of them have completed.
     pub(super) fn overlaps(&mut self) -> Vec<Overlap> {
         let mut overlaps = Vec::new();
-        for Launched { stmt, host, report, expected } in self.launched.drain(..) {
+        for Launched { stmt, host, report, expected, .. } in self.launched.drain(..) {
             let [is_one, nth, found, late] = [0, 1, 2, 3].map(|word| driver::read_word(report + word * WORD));
             self.vacant.push(report);
             let Some((before, after)) = expected.get(nth as usize).filter(|_| is_one != 0) else { continue };

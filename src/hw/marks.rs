@@ -72,6 +72,13 @@ impl Marks {
         }
     }
 
+    /// When these operations were, is not told.
+    pub(super) fn forget(&mut self, mut which: impl FnMut(Ticket) -> bool) {
+        for mark in self.pending.extract_if(.., |mark| which(mark.ticket)) {
+            self.spare.entry(mark.device).or_default().push(mark.event);
+        }
+    }
+
     /// Tells the times of what the host has seen complete; without a cut of all. Nothing is asked of events beside their times: to
     /// see an event complete would be an order of its own.
     pub(super) fn tell(&mut self, log: &mut Log, seen: Option<&Cut>) {

@@ -4,7 +4,7 @@
 //! devices may still be at work.
 
 use super::turns::{Turn, Turns};
-use crate::base::{BarrierId, HostId, Nanos, SignalId, StmtId};
+use crate::base::{BarrierId, HostId, SignalId, StmtId};
 use crate::trace::{Setup, Ticket};
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -44,7 +44,7 @@ struct State {
     turns: Turns,
     /// How many threads sleep.
     asleep: u32,
-    /// How long all that was put into streams takes, one after the other.
+    /// For so long devices, or functions in streams, may be at work.
     work: Duration,
     /// Counts what happens.
     happened: u64,
@@ -108,8 +108,10 @@ impl Meetings {
             }
             let before = state.happened;
             drop(state);
-            let pause = if passes() { LOOK } else { self.patience };
+            let passes = passes();
             state = self.lock();
+            let patience = self.patience.saturating_add(state.work);
+            let pause = if passes { LOOK } else { patience.saturating_sub(waited) };
             // A thread may be woken up for no reason, and one that was woken up late has not waited in vain.
             let mut is_over = false;
             if state.happened == before {
@@ -122,7 +124,7 @@ impl Meetings {
             } else if is_over {
                 waited += pause;
             }
-            if waited >= self.patience.saturating_add(state.work) {
+            if waited >= patience {
                 in_vain(&mut state);
                 self.changed.notify_all();
             }
@@ -168,9 +170,9 @@ impl Meetings {
         waited
     }
 
-    /// Devices, or functions in streams, have so much more to do.
-    pub(super) fn works(&self, length: Nanos) {
-        self.happens(|state| state.work = state.work.saturating_add(Duration::from_nanos(length.0)));
+    /// For so long devices, or functions in streams, may be at work from now on.
+    pub(super) fn may_work(&self, length: Duration) {
+        self.lock().work = length;
     }
 
     /// A signal is given, and stays so.

@@ -17,6 +17,7 @@ mod marks;
 mod meetings;
 mod memory;
 mod order;
+mod outstanding;
 mod readings;
 mod resources;
 mod session;

@@ -158,10 +158,13 @@ impl Session<'_> {
             }
             Resource::Pool(pool) => {
                 let handle = self.pool(state, pool)?;
-                for (device, gpu) in self.gpus.iter_enumerated() {
-                    state.last_reach.insert((pool, device), reach(handle, *gpu)?);
-                }
+                let reaches = self.gpus.iter_enumerated().filter_map(|(device, gpu)| {
+                    let flag = reach(handle, *gpu).ok()?;
+                    Some(((pool, device), flag))
+                });
+                let reaches: Vec<_> = reaches.collect();
                 driver::destroy_pool(handle)?;
+                state.last_reach.extend(reaches);
                 state.pools[pool] = Held::Gone;
                 for (device, current) in state.current.iter_mut_enumerated() {
                     if *current == Some(pool) {
@@ -177,7 +180,7 @@ impl Session<'_> {
     fn destroy_stream(&self, state: &mut State<'_>, stream: StreamId) -> Answer<()> {
         let handle = state.streams[stream].or(Failure::InvalidResourceHandle)?;
         self.enter(self.program.setup.streams[stream].device)?;
-        self.leaves_tail(state, stream);
+        self.leaves_tail(state, stream)?;
         driver::destroy_stream(handle)?;
         state.streams[stream] = Held::Gone;
         Ok(())

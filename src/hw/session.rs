@@ -11,6 +11,7 @@ use super::marks::Marks;
 use super::meetings::Meetings;
 use super::memory::Memory;
 use super::order::Order;
+use super::outstanding::Outstanding;
 use super::structures::{Location, PoolProperties};
 use super::waits::Tail;
 use crate::base::{
@@ -146,6 +147,7 @@ pub(super) struct State<'r> {
     /// How devices reached the pools that were destroyed.
     pub(super) last_reach: BTreeMap<(PoolId, DeviceId), u32>,
     pub(super) order: Order,
+    pub(super) outstanding: Outstanding,
     pub(super) memory: Memory,
     pub(super) launches: Launches,
     pub(super) marks: Marks,
@@ -215,6 +217,7 @@ impl<'r> Session<'r> {
             captured: setup.events.iter().map(|_| None).collect(),
             last_reach: BTreeMap::new(),
             order: Order::new(setup),
+            outstanding: Outstanding::default(),
             memory: Memory::default(),
             launches: Launches::default(),
             marks: Marks::default(),
@@ -408,15 +411,22 @@ impl<'r> Session<'r> {
         if let (Err(code), None) = (waited, &state.stop) {
             state.stop = Some(super::Stop { stmt: last.1, reason: format!("the device reports {code}") });
         }
-        let State { marks, log, order, hangs, .. } = &mut *state;
+        let State { marks, log, order, launches, hangs, .. } = &mut *state;
         // What ran only because waits were given up, the program has never done.
-        marks.tell(log, hangs.then(|| order.seen()));
+        let given_up = if *hangs { self.meetings.waiting() } else { Vec::new() };
+        let mut is_behind = |ticket| {
+            let before = order.until(ticket);
+            given_up.iter().any(|function| function.at.within(&before))
+        };
+        if !given_up.is_empty() {
+            marks.forget(&mut is_behind);
+            launches.forget(&mut is_behind);
+        }
+        marks.tell(log, None);
         log.close();
         let untold = super::limits::of_untold(self.program, log.untold());
         state.silent.extend(untold);
-        let State { launches, hangs, .. } = &mut *state;
-        let is_whole = waited.is_ok() && !*hangs;
-        let overlaps = if is_whole { launches.overlaps() } else { Vec::new() };
+        let overlaps = if waited.is_ok() { state.launches.overlaps() } else { Vec::new() };
         self.give_back(&mut state);
         let (log, stop) = (std::mem::take(&mut state.log), state.stop.take());
         super::Run { devices: Vec::new(), log, overlaps, silent: std::mem::take(&mut state.silent), stop }

@@ -136,7 +136,7 @@ impl Session<'_> {
         state.marks.mark(device, handle, by, ticket, Point::Start);
         let length = state.durations.draw(by.1, &takes);
         if length > Nanos::ZERO {
-            self.meetings.works(length);
+            self.takes(state, ticket, length);
             let kernel = self.gpus[device].kernel;
             let State { launches, memory, .. } = state;
             launches.launch(memory, by, (kernel, handle), length, (ticket, &[], None))?;
@@ -144,11 +144,11 @@ impl Session<'_> {
         let before = state.order.target(Target::Stream(stream));
         if transfer.returns == Returns::AtOnce && !transfer.may_wait {
             transfer.make()?;
-            self.submitted(state, by, call, stream);
+            self.submitted(state, by, call, stream)?;
             state.marks.mark(device, handle, by, ticket, Point::End);
             return Ok(Made::Reply(Reply::Done));
         }
-        self.submitted(state, by, call, stream);
+        self.submitted(state, by, call, stream)?;
         transfer.submissions = state.order.submissions();
         let complete = match transfer.returns {
             Returns::AtOnce => Vec::new(),
@@ -175,7 +175,7 @@ impl Session<'_> {
         }
         let handle = transfer.stream.unwrap_or(Stream::LEGACY);
         if self.is_last(&state, transfer, ticket) && state.streams[ticket.stream].here() == Some(handle) {
-            self.records_tail(&mut state, ticket.stream);
+            self.records_tail(&mut state, ticket.stream)?;
             state.marks.mark(transfer.device, handle, by, ticket, Point::End);
         } else {
             // What is staged from pageable memory is complete a moment later.

@@ -6,11 +6,11 @@
 //! Rules: CUDA driver API, `cuStreamSynchronize`, `cuEventSynchronize`, `cuCtxSynchronize`, `cuStreamQuery`, `cuEventQuery`, "Stream
 //! synchronization behavior".
 
-use super::calls::{Answer, By};
+use super::calls::{Answer, By, Trouble};
 use super::driver::{self, Event, Stream};
 use super::log::What;
 use super::session::{Held, Session, State};
-use crate::base::{DeviceId, EventId, HostId, StreamId};
+use crate::base::{DeviceId, EventId, HostId, Nanos, StreamId};
 use crate::trace::{Cut, Failure, Reply, StreamKind, Target, Ticket};
 use std::sync::Arc;
 
@@ -121,7 +121,9 @@ impl Session<'_> {
             return Ok(Some(fence));
         }
         for stream in state.order.awaited(target) {
-            fence.submitted.push(state.order.latest(stream));
+            if !matches!(state.streams[stream], Held::Gone) {
+                fence.submitted.push(state.order.latest(stream));
+            }
             fence.tails.extend(state.tails[stream].clone());
         }
         Ok(Some(fence))
@@ -129,33 +131,27 @@ impl Session<'_> {
 
     /// Behind each operation of a stream an event is recorded at once, if others can wait for it: later, it could be behind what
     /// others have submitted meanwhile, and in a blocking stream behind the legacy default stream.
-    pub(super) fn records_tail(&self, state: &mut State<'_>, stream: StreamId) {
-        if self.program.setup.hosts > 1 {
-            self.renews_tail(state, stream);
-        }
+    pub(super) fn records_tail(&self, state: &mut State<'_>, stream: StreamId) -> Answer<()> {
+        if self.program.setup.hosts > 1 { self.renews_tail(state, stream) } else { Ok(()) }
     }
 
     /// What is left of a stream that is destroyed.
-    pub(super) fn leaves_tail(&self, state: &mut State<'_>, stream: StreamId) {
-        if self.program.setup.hosts == 1 && state.order.latest(stream).seq > 0 {
-            self.renews_tail(state, stream);
-        }
+    pub(super) fn leaves_tail(&self, state: &mut State<'_>, stream: StreamId) -> Answer<()> {
+        let is_used = state.order.latest(stream).seq > 0;
+        if self.program.setup.hosts == 1 && is_used { self.renews_tail(state, stream) } else { Ok(()) }
     }
 
-    fn renews_tail(&self, state: &mut State<'_>, stream: StreamId) {
-        let Some(handle) = state.streams[stream].here() else { return };
+    fn renews_tail(&self, state: &mut State<'_>, stream: StreamId) -> Answer<()> {
+        let Some(handle) = state.streams[stream].here() else { return Ok(()) };
+        // No call of the program has failed, and without the event nobody could tell what is complete.
+        let fails = |code| Trouble::Ends(format!("the driver answers {code} for an event of the backend"));
         let tail = match state.tails[stream].take() {
             Some(tail) if Arc::strong_count(&tail) == 1 => tail,
-            held => match Tail::new() {
-                Ok(tail) => Arc::new(tail),
-                Err(_) => {
-                    state.tails[stream] = held;
-                    return;
-                }
-            },
+            _ => Arc::new(Tail::new().map_err(fails)?),
         };
-        driver::record(tail.0, handle).ok();
+        driver::record(tail.0, handle).map_err(fails)?;
         state.tails[stream] = Some(tail);
+        Ok(())
     }
 
     /// Waits for work as it was when the call was made. Where other threads have put more into its streams since, or have destroyed
@@ -238,6 +234,12 @@ impl Session<'_> {
         Ok(true)
     }
 
+    /// An operation takes so long.
+    pub(super) fn takes(&self, state: &mut State<'_>, ticket: Ticket, length: Nanos) {
+        state.outstanding.put(ticket, length);
+        self.meetings.may_work(state.outstanding.total());
+    }
+
     /// A thread has waited for everything in a cut.
     pub(super) fn observed(&self, state: &mut State<'_>, host: HostId, cut: &Cut) {
         state.order.observe(host, cut);
@@ -253,5 +255,7 @@ impl Session<'_> {
                 signals.extend(state.order.saw(&complete));
             }
         }
+        state.outstanding.seen(state.order.seen());
+        self.meetings.may_work(state.outstanding.total());
     }
 }

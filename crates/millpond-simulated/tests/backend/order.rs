@@ -4,7 +4,7 @@
 use crate::command::{Ran, millpond};
 
 /// What orders the uses, and the program.
-const ORDERED: [(&str, &str); 24] = [
+const ORDERED: [(&str, &str); 25] = [
     (
         "copies that hold up the host (CUDA runtime API, API synchronization behavior)",
         "host_buffer h 1MiB pageable
@@ -351,6 +351,25 @@ sync a
 free x",
     ),
     (
+        "a synchronise of the legacy default stream, long after a blocking stream was destroyed",
+        "pool p { release_threshold = max }
+stream n non_blocking
+create stream b
+destroy b
+thread other {
+  sleep 1us
+  query n
+}
+n: x = alloc 64MiB from p
+n: free x
+sync n
+legacy: short()
+set p.release_threshold = 0
+sync legacy
+expect p.reserved == 64MiB
+join other",
+    ),
+    (
         "an event that is recorded again while it is waited for",
         "stream a, b non_blocking
 event e
@@ -506,8 +525,9 @@ expect made starts >= 1us
 #[test]
 fn what_runs_after_a_deadlock_is_not_judged() {
     let program = format!(
-        "{KERNELS}stream a, b non_blocking
+        "{KERNELS}stream a, b, c non_blocking
 x = malloc 1MiB
+c: long() as before
 a: host await first
 a: k(x) as held
 b: host await second
@@ -518,10 +538,13 @@ signal second
 sync b
 expect finding deadlock
 expect held ends >= 0us
+expect before ends >= 100us
 "
     );
     let Ran { status, out, err } = millpond(&["run", "-", "--backend", "cuda"], &program, &[]);
     assert_eq!((status, out.contains("overlap")), (0, false), "{out}{err}");
-    let last = out.lines().find(|line| line.contains("held ends")).unwrap_or_default();
-    assert!(last.ends_with("open: such a run does not tell"), "{out}");
+    for (line, is) in [("held ends", "open: such a run does not tell"), ("before ends >= 100us", "holds")] {
+        let told = out.lines().find(|told| told.contains(line)).unwrap_or_default();
+        assert!(told.trim_end().ends_with(is), "{line}: {out}");
+    }
 }
