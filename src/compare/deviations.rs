@@ -5,7 +5,7 @@
 
 use super::comparison::{Class, Difference, Seen, What};
 use super::trace::Outcome;
-use crate::base::{SignalId, StmtId};
+use crate::base::StmtId;
 use crate::scenario::{Action, Instruction, Program};
 use crate::trace::Failure;
 use std::collections::BTreeSet;
@@ -54,12 +54,7 @@ fn actions(program: &Program) -> impl Iterator<Item = (StmtId, &Action)> {
 }
 
 fn awaits_a_function(program: &Program) -> bool {
-    let given: BTreeSet<SignalId> = actions(program)
-        .filter_map(|(_, action)| match action {
-            Action::HostFunction { gives, .. } => *gives,
-            _ => None,
-        })
-        .collect();
+    let given = program.given_by_functions();
     actions(program).any(|(_, action)| matches!(action, Action::Await(signal) if given.contains(signal)))
 }
 

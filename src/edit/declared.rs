@@ -12,7 +12,7 @@ pub(super) const WRONG_KIND: Code = Code("wrong_kind");
 /// The settings of a pool that take a value.
 pub(super) const POOL_SETTINGS: [&str; 2] = ["release_threshold", "max_size"];
 /// The settings of a device that take one value.
-pub(super) const DEVICE_SETTINGS: [&str; 4] = ["memory", "driver", "memory_pools", "oversubscribe"];
+pub const DEVICE_SETTINGS: [&str; 4] = ["memory", "driver", "memory_pools", "oversubscribe"];
 /// The policies of a pool, each on or off.
 pub(super) const POLICIES: [&str; 3] = ["follow_event", "opportunistic", "internal"];
 

@@ -12,6 +12,7 @@ mod tests;
 mod variant;
 
 pub use assign::{Assignment, assign, read_assignment};
+pub use declared::DEVICE_SETTINGS;
 pub use variant::{Twin, VARIANTS_MAX, Variants};
 
 use crate::base::{Edit, Span};

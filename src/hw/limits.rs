@@ -1,7 +1,7 @@
 //! What a program can say that is not run on hardware, and the expectations about which hardware says nothing.
 
 use super::readings::is_told;
-use crate::base::{SignalId, StmtId};
+use crate::base::StmtId;
 use crate::scenario::{Action, Demand, ExportOf, Formula, Instruction, Place, Program, Register, When};
 use crate::trace::HandleType;
 use std::collections::BTreeSet;
@@ -95,15 +95,6 @@ fn moments(demand: &Demand) -> Vec<StmtId> {
         }
         _ => Vec::new(),
     }
-}
-
-/// The signals that functions in streams give.
-pub(super) fn given_by_functions(program: &Program) -> BTreeSet<SignalId> {
-    let given = program.code.iter().filter_map(|instruction| match instruction {
-        Instruction::Call { action: Action::HostFunction { gives, .. }, .. } => *gives,
-        _ => None,
-    });
-    given.collect()
 }
 
 /// The registers that hold what no driver tells, or what was computed from that.

@@ -18,8 +18,8 @@ pub(super) struct Order {
     hosts: usize,
     /// What waits for a signal, and was not seen complete: whatever is behind it, is behind what comes before that signal too.
     held: Vec<(Ticket, SignalId)>,
-    /// How many operations were submitted.
-    submissions: u64,
+    /// The operation that was submitted last, in whichever stream.
+    last: Option<Ticket>,
     /// What the host has seen complete.
     seen: Vec<u32>,
     waits: Vec<(Ticket, Cause)>,
@@ -39,7 +39,7 @@ impl Order {
             streams: setup.streams.len(),
             hosts: setup.hosts,
             held: Vec::new(),
-            submissions: 0,
+            last: None,
             seen: vec![0; setup.streams.len()],
             waits: Vec::new(),
         }
@@ -72,14 +72,14 @@ impl Order {
             _ => Effect::None,
         };
         let ticket = self.order.submit(stream, SOME, effect, &mut self.waits);
-        self.submissions += 1;
+        self.last = Some(ticket);
         self.held.extend(awaited_signal(call).map(|signal| (ticket, signal)));
         ticket
     }
 
-    /// How many operations were submitted so far.
-    pub(super) fn submissions(&self) -> u64 {
-        self.submissions
+    /// The operation that was submitted last, in whichever stream.
+    pub(super) fn last(&self) -> Option<Ticket> {
+        self.last
     }
 
     /// What is complete once a synchronise or a query with this target returns that is made now.

@@ -231,7 +231,7 @@ impl<'r> Session<'r> {
         };
         let began = host.now();
         let meetings = Arc::new(Meetings::new(setup, options.turns, options.patience));
-        let given_by_functions = super::limits::given_by_functions(program);
+        let given_by_functions = program.given_by_functions();
         let session = Self {
             given_by_functions,
             timed: super::limits::timed(program),

@@ -36,8 +36,6 @@ pub(super) struct Transfer {
     may_wait: bool,
     /// What it writes.
     written: Use,
-    /// How many operations were submitted with it.
-    submissions: u64,
 }
 
 impl Transfer {
@@ -81,7 +79,6 @@ impl Session<'_> {
             returns: Returns::of_copy(blocking, to.memory, from.memory),
             may_wait: is_pageable(&to) || is_pageable(&from),
             written: to,
-            submissions: 0,
         };
         let made = self.transfer(state, by, call, (stream, takes), transfer)?;
         let at = state.order.latest(stream);
@@ -109,7 +106,6 @@ impl Session<'_> {
             returns: Returns::of_memset(blocking, at.memory),
             may_wait: false,
             written: at,
-            submissions: 0,
         };
         let made = self.transfer(state, by, call, (stream, takes), transfer)?;
         let ticket = state.order.latest(stream);
@@ -128,7 +124,7 @@ impl Session<'_> {
         by: By,
         call: &Call,
         (stream, takes): (StreamId, Law),
-        mut transfer: Transfer,
+        transfer: Transfer,
     ) -> Answer<Made> {
         let (_, handle) = self.stream(state, stream)?;
         let device = transfer.device;
@@ -149,7 +145,6 @@ impl Session<'_> {
             return Ok(Made::Reply(Reply::Done));
         }
         self.submitted(state, by, call, stream)?;
-        transfer.submissions = state.order.submissions();
         let complete = match transfer.returns {
             Returns::AtOnce => Vec::new(),
             Returns::OnceStarted => before,
@@ -174,7 +169,7 @@ impl Session<'_> {
             return Ok(());
         }
         let handle = transfer.stream.unwrap_or(Stream::LEGACY);
-        if self.is_last(&state, transfer, ticket) && state.streams[ticket.stream].here() == Some(handle) {
+        if self.is_last(&state, ticket) && state.streams[ticket.stream].here() == Some(handle) {
             self.records_tail(&mut state, ticket.stream)?;
             state.marks.mark(transfer.device, handle, by, ticket, Point::End);
         } else {
@@ -185,9 +180,9 @@ impl Session<'_> {
     }
 
     /// Whether an event would be right behind a transfer. In the legacy default stream it waits for all blocking streams.
-    fn is_last(&self, state: &State<'_>, transfer: &Transfer, ticket: Ticket) -> bool {
+    fn is_last(&self, state: &State<'_>, ticket: Ticket) -> bool {
         match self.program.setup.streams[ticket.stream].kind {
-            StreamKind::Legacy => state.order.submissions() == transfer.submissions,
+            StreamKind::Legacy => state.order.last() == Some(ticket),
             _ => state.order.latest(ticket.stream) == ticket,
         }
     }

@@ -45,6 +45,17 @@ pub struct Program {
     pub levels: Levels,
 }
 
+impl Program {
+    /// The signals that functions in streams give.
+    pub fn given_by_functions(&self) -> BTreeSet<SignalId> {
+        let given = self.code.iter().filter_map(|instruction| match instruction {
+            Instruction::Call { action: Action::HostFunction { gives, .. }, .. } => *gives,
+            _ => None,
+        });
+        given.collect()
+    }
+}
+
 /// A buffer of the host, which is there all the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostBuffer {

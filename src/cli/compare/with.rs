@@ -3,6 +3,7 @@
 //! What a name stands for in a scenario is found where it is set. Rules: `docs/compare.md`, "On hardware".
 
 use crate::cli::Complaint;
+use crate::edit::DEVICE_SETTINGS;
 use std::path::Path;
 
 /// What the right side has of its own.
@@ -88,5 +89,5 @@ fn parts(argument: &str) -> (&str, &str) {
 /// Whether a name is one of what a device is, such as `gpu0.memory`.
 fn is_of_device(name: &str) -> bool {
     let setting = name.split_once('.').map(|(_, setting)| setting);
-    setting.is_some_and(|setting| ["memory", "driver", "memory_pools", "oversubscribe"].contains(&setting))
+    setting.is_some_and(|setting| DEVICE_SETTINGS.contains(&setting))
 }

@@ -1,8 +1,6 @@
 //! Two runs side by side for people: each difference at its line, what it was on either side, and at its end what documents
 //! say about it.
 
-mod overlaps;
-
 use super::Options;
 use super::table::{columns_of, heading, shorten, wrap};
 use crate::base::{Bytes, Nanos, grouped};
@@ -50,7 +48,7 @@ impl SideBySide<'_> {
             );
             lines.extend([String::new(), more]);
         }
-        lines.extend(overlaps::lines(right.program, self.met, width));
+        lines.extend(super::met::lines(right.program, self.met, width));
         lines.extend(self.stops(width));
         lines.push(String::new());
         lines.extend(self.closing(width));

@@ -46,7 +46,8 @@ pub(super) fn lines(program: &Program, met: &[Met], width: usize) -> Vec<String>
     let mut lines: Vec<String> = each.iter().take(TOLD_MAX).flat_map(|one| told(program, one)).collect();
     if each.len() > TOLD_MAX {
         let left_out: u64 = each[TOLD_MAX..].iter().map(|one| one.times).sum();
-        lines.push(format!("    .. and {left_out} more overlaps; --format json has all"));
+        let left_out = counted(usize::try_from(left_out).unwrap_or(usize::MAX), "more overlap");
+        lines.push(format!("    .. and {left_out}; --format json has all"));
     }
     lines.iter().flat_map(|line| wrap(line, if line.starts_with(' ') { 13 } else { 2 }, width)).collect()
 }

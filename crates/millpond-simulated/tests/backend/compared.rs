@@ -31,8 +31,8 @@ fn writers(lines: usize, turns: usize) -> String {
 /// In `text`, how often each overlap is told of.
 fn told(text: &str) -> Vec<u64> {
     let lines = text.lines().filter_map(|line| line.strip_prefix("error[overlap]: line "));
-    let often = lines.map(|line| match line.split_once(" times: ") {
-        Some((before, _)) => before.rsplit(' ').next().and_then(|times| times.parse().ok()).unwrap_or(0),
+    let often = lines.map(|line| match line.split_once(": ").and_then(|(line, _)| line.split_once(" x ")) {
+        Some((_, times)) => times.parse().expect("it is a number"),
         None => 1,
     });
     often.collect()
